@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0
+#
+# The dispatcher: every part of the tree is built by its own makefile.
+#
+# Modules are built in build/KVER, so that those for several kernels live side by side; nothing is
+# written next to their sources.  Values are looked up when they are used, not when this file is
+# read: `make deps` may just have installed the kernel headers.
+
+KVER	?= $(lastword $(shell printf '%s\n' /lib/modules/*/build/Makefile | sed -n 's|^/lib/modules/\([^*]*\)/build/Makefile$$|\1|p' | sort -V))
+KDIR	?= /lib/modules/$(KVER)/build
+BUILD	 = build/$(KVER)
+PREFIX	?= /usr/local
+JOBS	?= $(shell nproc)
+
+MODDIR	 = $(DESTDIR)/lib/modules/$(KVER)/updates/dm-tier
+SBINDIR	 = $(DESTDIR)$(PREFIX)/sbin
+MANDIR	 = $(DESTDIR)$(PREFIX)/share/man
+
+MAKEFLAGS += --no-print-directory
+
+# What kbuild makes, and so what copying the sources must leave alone.
+KBUILD_PRODUCTS := *.o *.ko *.mod *.mod.c .*.cmd *.symversions Module.symvers modules.order .tmp_* .lock
+KBUILD_ARGS	 = W=1 CONFIG_DEBUG_INFO_BTF_MODULES=
+TEST_ENV	 = KVER=$(KVER) TIER_BUILD=$(CURDIR)/$(BUILD)
+
+.PHONY: help
+help:			## this list
+	@sed -n 's/^\([a-z-]*\):[^#]*## \(.*\)/\1\t\2/p' Makefile | expand -t 16
+	@printf '\nvariables: KVER=%s KDIR=%s PREFIX=%s DESTDIR= JOBS=%s\n' "$(KVER)" "$(KDIR)" "$(PREFIX)" "$(JOBS)"
+
+.PHONY: deps
+deps:			## install the Debian packages that building and testing need (root)
+	@tests/deps.sh
+
+.PHONY: sources
+sources:
+	@test -n "$(KVER)" || { echo "no kernel headers installed: run make deps, or give KVER=" >&2; exit 1; }
+	@mkdir -p $(BUILD)
+	@flock $(BUILD)/.lock rsync -a --delete $(KBUILD_PRODUCTS:%=--exclude='%') Kbuild dm-tier policy $(BUILD)/
+
+.PHONY: modules
+modules: sources	## the kernel modules, for KVER, into build/KVER
+	@if [ -e "$(KDIR)/Makefile" ]; then \
+		flock $(BUILD)/.lock $(MAKE) -C "$(KDIR)" M="$(CURDIR)/$(BUILD)" $(KBUILD_ARGS) modules; \
+	else \
+		flock $(BUILD)/.lock tests/kernels.sh build "$(KVER)" "$(CURDIR)/$(BUILD)" $(KBUILD_ARGS) modules; \
+	fi
+
+.PHONY: tools
+tools:			## the userspace programs
+	@$(MAKE) -C userspace all
+
+.PHONY: unit
+unit:			## the unit tests' programs
+	@$(MAKE) -C tests/unit all
+
+.PHONY: hddsim
+hddsim: build/hddsim.so	## the hard disk simulator of the virtual machines (an nbdkit plugin)
+
+build/hddsim.so: tests/vm/hddsim.c
+	@mkdir -p build
+	gcc -std=gnu11 -O2 -Wall -Wextra -Werror -shared -fPIC -o $@.tmp $< -lm && mv $@.tmp $@
+
+.PHONY: build
+build:			## all that is built: modules, tools, unit tests, hddsim
+	@$(MAKE) modules
+	@$(MAKE) tools
+	@$(MAKE) unit
+	@$(MAKE) hddsim
+
+.PHONY: demo
+demo:			## from nothing to a working cache in a virtual machine
+	@$(MAKE) deps
+	@$(MAKE) modules
+	@$(MAKE) tools
+	@$(MAKE) hddsim
+	@$(TEST_ENV) tests/demo/demo.sh
+
+.PHONY: check
+check:			## all tests: unit, tools, virtual machines
+	@$(MAKE) deps
+	@$(MAKE) build
+	@$(TEST_ENV) tests/run -j $(JOBS) $(wildcard tests/unit tests/tools) tests/vm
+
+.PHONY: check-long
+check-long:		## the same and those that take hours
+	@$(MAKE) deps
+	@$(MAKE) build
+	@$(TEST_ENV) TIER_LONG=1 tests/run -j $(JOBS) -t 86400 $(wildcard tests/unit tests/tools) tests/vm $(wildcard tests/long)
+
+.PHONY: bench
+bench:			## measurements
+	@$(MAKE) deps
+	@$(MAKE) build
+	@$(TEST_ENV) tests/bench/run
+
+.PHONY: lint
+lint:			## shellcheck, sparse, mandoc, python syntax: prints nothing when all is well
+	@tests/lint.sh
+	@$(MAKE) sources
+	@if [ -e "$(KDIR)/Makefile" ]; then \
+		flock $(BUILD)/.lock $(MAKE) -s -C "$(KDIR)" M="$(CURDIR)/$(BUILD)" $(KBUILD_ARGS) \
+			C=2 CF=-D__CHECK_ENDIAN__ modules; \
+	fi
+
+.PHONY: install
+install:		## modules, programs, man pages (KVER, PREFIX, DESTDIR)
+	@$(MAKE) modules
+	@$(MAKE) tools
+	install -d $(MODDIR) $(SBINDIR)
+	find $(BUILD) -name '*.ko' -exec install -m 644 -t $(MODDIR) {} +
+	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); fi
+	find userspace -maxdepth 1 -type f -perm -u+x -exec install -m 755 -t $(SBINDIR) {} +
+	find userspace -maxdepth 1 -type l -exec cp -P -t $(SBINDIR) {} +
+	for f in docs/man/*.[1-8]; do \
+		[ ! -e "$$f" ] || install -D -m 644 -t $(MANDIR)/man$${f##*.} "$$f" || exit; done
+
+.PHONY: uninstall
+uninstall:		## what install has put there
+	rm -rf $(MODDIR)
+	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); fi
+	find userspace -maxdepth 1 \( -type l -o -type f -perm -u+x \) -printf '%f\n' | \
+		while read -r f; do rm -f "$(SBINDIR)/$$f"; done
+	for f in docs/man/*.[1-8]; do rm -f "$(MANDIR)/man$${f##*.}/$${f##*/}"; done
+
+.PHONY: clean
+clean:			## everything that was built
+	rm -rf build
+	@for d in userspace tests/unit; do [ ! -e $$d/Makefile ] || $(MAKE) -C $$d clean || exit; done

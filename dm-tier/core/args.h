@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The table line, the messages and the tunables of the core, as text.  Pure, any context.
+ * Errors are sentences in a caller's buffer that name the offending word and say what would be right.
+ */
+#ifndef TIER_ARGS_H
+#define TIER_ARGS_H
+
+#include "tier-types.h"
+
+#define TIER_MAX_POLICY_ARGS	64U
+#define TIER_ERROR_LEN		256U
+
+/**
+ * enum tier_tunable - tunables of the core: `set <key> <value>`, `<key> <value>` among the features
+ * @TIER_TUNE_FILL: fill_sectors: "auto", 0 (populate only) or a power of two of sectors, 8 to 2048; default auto
+ * @TIER_TUNE_DIRTY_HIGH: dirty_high: percent of the granules, 1-99; write back runs from here; default 50
+ * @TIER_TUNE_DIRTY_LOW: dirty_low: percent, 0-98, below dirty_high; write back rests here unless idle; default 20
+ * @TIER_TUNE_WB_RATE: writeback_rate: KiB/s at most, 0 = no cap; default 0
+ * @TIER_TUNE_IDLE_MS: idle_ms: the slow device is idle after so long without foreground I/O, 0-3600000; default 500
+ * @TIER_TUNE_MIG_RATE: migration_rate: KiB/s of promotions in the background, 0 = none; default 10240
+ * @TIER_TUNE_RESERVE: reserve_slots: free slots kept ready, 0 = by size; default 0; at most 1048576
+ * @TIER_TUNE_COMMIT_MS: commit_ms: changed records are committed at the latest after so long, 10-60000; default 1000
+ * @TIER_TUNE_MAX_ERRORS: max_errors: errors of the fast device in 60 s that turn the target degraded, 1-1000000;
+ *	default 32
+ * @TIER_NR_TUNABLES: their number
+ */
+enum tier_tunable {
+	TIER_TUNE_FILL,
+	TIER_TUNE_DIRTY_HIGH,
+	TIER_TUNE_DIRTY_LOW,
+	TIER_TUNE_WB_RATE,
+	TIER_TUNE_IDLE_MS,
+	TIER_TUNE_MIG_RATE,
+	TIER_TUNE_RESERVE,
+	TIER_TUNE_COMMIT_MS,
+	TIER_TUNE_MAX_ERRORS,
+	TIER_NR_TUNABLES,
+};
+
+#define TIER_FILL_AUTO		U32_MAX	/* value of TIER_TUNE_FILL */
+
+struct tier_tunables {
+	u32 v[TIER_NR_TUNABLES];
+};
+
+void tier_tunables_default(struct tier_tunables *t);
+
+/**
+ * tier_tunable_set() - set one by name
+ * @t: unchanged on error
+ * @key: name
+ * @value: text
+ * @error: TIER_ERROR_LEN bytes
+ * Return: 0, -ENOENT (unknown key, no text in @error), -EINVAL.
+ */
+int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value, char *error);
+
+/* "key value" of those that differ from the default (@all: of all), separated by blanks, like scnprintf();
+ * @count gets the number of words
+ */
+int tier_tunables_emit(const struct tier_tunables *t, bool all, char *buf, size_t size, unsigned int *count);
+
+const char *tier_mode_name(enum tier_mode mode);	/* "writeback" ... */
+int tier_mode_parse(const char *word, enum tier_mode *mode);	/* 0 or -EINVAL */
+
+/**
+ * struct tier_args - a table line, parsed; the strings are those of argv
+ * @fast: path or major:minor of the fast device
+ * @slow: of the slow device
+ * @meta: of the metadata device
+ * @block_sectors: block size
+ * @mode_given: a mode word is among the features
+ * @mode: it, else writeback
+ * @no_discard_passdown: feature
+ * @accept_changed_slow: feature: start although the slow device was written to since the last clean stop
+ * @tunables: of the core
+ * @nr_tier_devs: further tiers
+ * @tier_devs: their paths
+ * @policy: name
+ * @policy_argc: words that follow
+ * @policy_argv: key value ..., possibly "next" NAME key value ...
+ */
+struct tier_args {
+	const char *fast;
+	const char *slow;
+	const char *meta;
+	u32 block_sectors;
+	bool mode_given;
+	enum tier_mode mode;
+	bool no_discard_passdown;
+	bool accept_changed_slow;
+	struct tier_tunables tunables;
+	unsigned int nr_tier_devs;
+	const char *tier_devs[TIER_MAX_DEVS];
+	const char *policy;
+	unsigned int policy_argc;
+	char **policy_argv;
+};
+
+/**
+ * tier_args_parse() - parse the words of a table line behind the target's name
+ * @args: result
+ * @argc: words
+ * @argv: words
+ * @error: TIER_ERROR_LEN bytes; what is wrong and what would be right
+ *
+ * <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* <policy> <#policy args> <key value>*
+ * Refuses missing, extra, non-numeric, overflowing and repeated words, tiered mode and tier_dev (not in
+ * this version), the same path twice.
+ * Return: 0 or -EINVAL.
+ */
+int tier_args_parse(struct tier_args *args, unsigned int argc, char **argv, char *error);
+
+enum tier_message_op {
+	TIER_MSG_MODE,		/* mode <mode> */
+	TIER_MSG_FLUSH,		/* flush */
+	TIER_MSG_POLICY,	/* policy <name> [key value]... [next name ...] */
+	TIER_MSG_SET,		/* set <key> <value> */
+	TIER_MSG_PROMOTE,	/* promote <first sector> <sectors> */
+	TIER_MSG_DEMOTE,	/* demote <first sector> <sectors> */
+	TIER_MSG_PIN,		/* pin <first sector> <sectors> */
+	TIER_MSG_UNPIN,		/* unpin <first sector> <sectors> */
+	TIER_MSG_INVALIDATE,	/* invalidate <first sector> <sectors> */
+	TIER_MSG_STATS_RESET,	/* stats reset */
+};
+
+/**
+ * struct tier_message - a message, parsed; the strings are those of argv
+ */
+struct tier_message {
+	enum tier_message_op op;
+	enum tier_mode mode;
+	const char *key;	/* set; policy: name */
+	const char *value;
+	unsigned int argc;	/* policy: words behind the name */
+	char **argv;
+	u64 first;
+	u64 count;
+};
+
+/**
+ * tier_message_parse() - parse a message
+ * @m: result
+ * @argc: words
+ * @argv: words
+ * @nr_sectors: of the tier device, ranges must lie in it
+ * @error: TIER_ERROR_LEN bytes
+ * Return: 0 or -EINVAL.
+ */
+int tier_message_parse(struct tier_message *m, unsigned int argc, char **argv, u64 nr_sectors, char *error);
+
+#endif /* TIER_ARGS_H */

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The mapping in core: see map.h */
+#include <linux/errno.h>
+#include <linux/log2.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+#include "map.h"
+
+/* between a half and a whole bucket for each slot */
+static u32 bucket_bits(u64 nr_slots)
+{
+	return nr_slots < 4 ? 1 : ilog2(nr_slots);
+}
+
+u64 tier_map_memory(u64 nr_slots, u32 nr_granules)
+{
+	u64 slot = nr_granules <= 16 ? sizeof(struct tier_slot16) : sizeof(struct tier_slot32);
+
+	return nr_slots * slot + (sizeof(u32) << bucket_bits(nr_slots));
+}
+
+int tier_map_init(struct tier_map *map, u32 nr_slots, u32 nr_granules, u32 max_stripes)
+{
+	u32 nr_buckets, i;
+
+	memset(map, 0, sizeof(*map));
+	map->nr_slots = nr_slots;
+	map->bucket_bits = bucket_bits(nr_slots);
+	nr_buckets = 1U << map->bucket_bits;
+	map->stripe_mask = min(nr_buckets, max_stripes) - 1;
+	map->free = U32_MAX;
+	map->heads = kvmalloc_array(nr_buckets, sizeof(*map->heads), GFP_KERNEL);
+	if (!map->heads)
+		return -ENOMEM;
+	for (i = 0; i < nr_buckets; i++)
+		map->heads[i] = U32_MAX;
+	if (nr_granules <= 16)
+		map->s16 = vzalloc(array_size(nr_slots, sizeof(*map->s16)));
+	else
+		map->s32 = vzalloc(array_size(nr_slots, sizeof(*map->s32)));
+	return map->s16 || map->s32 ? 0 : -ENOMEM;
+}
+
+void tier_map_exit(struct tier_map *map)
+{
+	kvfree(map->heads);
+	vfree(map->s16);
+	vfree(map->s32);
+	memset(map, 0, sizeof(*map));
+}
+
+void tier_map_insert(struct tier_map *map, tier_slot_t slot, tier_block_t block, u32 flags)
+{
+	u32 *head = &map->heads[tier_map_bucket(map, block)];
+
+	*tier_map_next(map, slot) = *head;
+	WRITE_ONCE(*tier_map_word(map, slot),
+		   tier_from_block(block) | (u64)(TIER_SLOT_MAPPED | flags) << 48);
+	tier_slot_set_granules(map, slot, 0, 0);
+	*head = tier_from_slot(slot);
+}
+
+void tier_map_remove(struct tier_map *map, tier_slot_t slot)
+{
+	u32 *link = &map->heads[tier_map_bucket(map, tier_slot_block(map, slot))];
+
+	while (*link != tier_from_slot(slot))
+		link = tier_map_next(map, tier_to_slot(*link));
+	*link = *tier_map_next(map, slot);
+	WRITE_ONCE(*tier_map_word(map, slot), 0);
+	tier_slot_set_granules(map, slot, 0, 0);
+}
+
+void tier_map_put_free(struct tier_map *map, tier_slot_t slot)
+{
+	*tier_map_next(map, slot) = map->free;
+	map->free = tier_from_slot(slot);
+	WRITE_ONCE(map->nr_free, map->nr_free + 1);
+}
+
+tier_slot_t tier_map_take_free(struct tier_map *map)
+{
+	tier_slot_t slot = tier_to_slot(map->free);
+
+	if (slot == TIER_NO_SLOT)
+		return slot;
+	map->free = *tier_map_next(map, slot);
+	WRITE_ONCE(map->nr_free, map->nr_free - 1);
+	return slot;
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The mapping in core: which slot holds which block, and which of its granules are valid and dirty.
+ *
+ * A hash table over the slots, chained through the slots themselves; free slots are chained through the
+ * same field.  16 bytes a slot up to 16 granules a block, 32 bytes above, and 2 to 4 bytes of heads.
+ *
+ * Locking is the caller's: everything about a block, its chain included, under the lock of the block's
+ * stripe (tier_map_stripe()); the free list under a lock of its own.
+ */
+#ifndef TIER_MAP_H
+#define TIER_MAP_H
+
+#include <linux/hash.h>
+#include "geometry.h"
+#include "tier-types.h"
+
+/* Slot flags in core; the low byte is what the metadata keep (TIER_REC_*) */
+#define TIER_SLOT_MAPPED	TIER_REC_MAPPED
+#define TIER_SLOT_PINNED	TIER_REC_PINNED
+#define TIER_SLOT_FRESH		BIT(8)	/* no durable record and none in a commit names its block */
+#define TIER_SLOT_CHANGED	BIT(9)	/* differs from the last snapshot */
+#define TIER_SLOT_COMMITTING	BIT(10)	/* its snapshot is being written */
+#define TIER_SLOT_EVICTED	BIT(11)	/* given up by the policy */
+#define TIER_SLOT_TRACKED	BIT(12)	/* its fill is sampled */
+#define TIER_SLOT_WB_FAILED	BIT(13)	/* the last write back failed */
+
+struct tier_slot16 {
+	u64 block_flags;
+	u32 next;
+	u16 valid;
+	u16 dirty;
+};
+
+struct tier_slot32 {
+	u64 block_flags;
+	u32 next;
+	u32 reserved;
+	u64 valid;
+	u64 dirty;
+};
+
+/**
+ * struct tier_map - the mapping
+ * @nr_slots: slots
+ * @bucket_bits: log2 of the hash buckets
+ * @stripe_mask: stripes - 1, at most buckets - 1
+ * @heads: first slot of each bucket
+ * @s16: slots with up to 16 granules, or NULL
+ * @s32: slots with more, or NULL
+ * @free: first free slot
+ * @nr_free: free slots
+ */
+struct tier_map {
+	u32 nr_slots;
+	u32 bucket_bits;
+	u32 stripe_mask;
+	u32 *heads;
+	struct tier_slot16 *s16;
+	struct tier_slot32 *s32;
+	u32 free;
+	u32 nr_free;
+};
+
+/**
+ * tier_map_init() - make an empty mapping with all slots unmapped and none on the free list
+ * @map: zeroed or garbage
+ * @nr_slots: slots
+ * @nr_granules: granules a block
+ * @max_stripes: power of two
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM; then tier_map_exit() is still allowed.
+ */
+int tier_map_init(struct tier_map *map, u32 nr_slots, u32 nr_granules, u32 max_stripes);
+void tier_map_exit(struct tier_map *map);
+
+/* bytes that tier_map_init() allocates */
+u64 tier_map_memory(u64 nr_slots, u32 nr_granules);
+
+static inline u32 tier_map_bucket(const struct tier_map *map, tier_block_t block)
+{
+	return hash_64(tier_from_block(block), map->bucket_bits);
+}
+
+/* number of the stripe whose lock guards a block */
+static inline u32 tier_map_stripe(const struct tier_map *map, tier_block_t block)
+{
+	return tier_map_bucket(map, block) & map->stripe_mask;
+}
+
+static inline u64 *tier_map_word(const struct tier_map *map, tier_slot_t slot)
+{
+	u32 s = tier_from_slot(slot);
+
+	return map->s16 ? &map->s16[s].block_flags : &map->s32[s].block_flags;
+}
+
+static inline u32 *tier_map_next(const struct tier_map *map, tier_slot_t slot)
+{
+	u32 s = tier_from_slot(slot);
+
+	return map->s16 ? &map->s16[s].next : &map->s32[s].next;
+}
+
+/* block of a mapped slot; a racy look without the stripe's lock is allowed, and a guess */
+static inline tier_block_t tier_slot_block(const struct tier_map *map, tier_slot_t slot)
+{
+	return tier_to_block(READ_ONCE(*tier_map_word(map, slot)) & (TIER_MAX_BLOCKS - 1));
+}
+
+static inline u32 tier_slot_flags(const struct tier_map *map, tier_slot_t slot)
+{
+	return READ_ONCE(*tier_map_word(map, slot)) >> 48;
+}
+
+static inline void tier_slot_change_flags(const struct tier_map *map, tier_slot_t slot, u32 clear, u32 set)
+{
+	u64 *w = tier_map_word(map, slot);
+
+	WRITE_ONCE(*w, (*w & ~((u64)clear << 48)) | ((u64)set << 48));
+}
+
+static inline u64 tier_slot_valid(const struct tier_map *map, tier_slot_t slot)
+{
+	u32 s = tier_from_slot(slot);
+
+	return map->s16 ? map->s16[s].valid : map->s32[s].valid;
+}
+
+static inline u64 tier_slot_dirty(const struct tier_map *map, tier_slot_t slot)
+{
+	u32 s = tier_from_slot(slot);
+
+	return map->s16 ? map->s16[s].dirty : map->s32[s].dirty;
+}
+
+static inline void tier_slot_set_granules(const struct tier_map *map, tier_slot_t slot, u64 valid, u64 dirty)
+{
+	u32 s = tier_from_slot(slot);
+
+	if (map->s16) {
+		map->s16[s].valid = valid;
+		map->s16[s].dirty = dirty;
+	} else {
+		map->s32[s].valid = valid;
+		map->s32[s].dirty = dirty;
+	}
+}
+
+/* slot of a block, or TIER_NO_SLOT */
+static inline tier_slot_t tier_map_lookup(const struct tier_map *map, tier_block_t block)
+{
+	u32 s = map->heads[tier_map_bucket(map, block)];
+
+	while (s != U32_MAX && tier_slot_block(map, tier_to_slot(s)) != block)
+		s = *tier_map_next(map, tier_to_slot(s));
+	return tier_to_slot(s);
+}
+
+/* chain an unmapped slot to a block that has none; flags become MAPPED | @flags, no granule valid */
+void tier_map_insert(struct tier_map *map, tier_slot_t slot, tier_block_t block, u32 flags);
+
+/* unchain a mapped slot; it is then unmapped and on no list */
+void tier_map_remove(struct tier_map *map, tier_slot_t slot);
+
+/* put an unmapped slot on the free list; free list lock held */
+void tier_map_put_free(struct tier_map *map, tier_slot_t slot);
+
+/* take one from it, or TIER_NO_SLOT; free list lock held */
+tier_slot_t tier_map_take_free(struct tier_map *map);
+
+#endif /* TIER_MAP_H */

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which devices and which metadata are active: the same ones can't be in two targets at once.
+ *
+ * device-mapper itself lets any number of tables open one device.  A target claims its devices when it
+ * becomes live and gives them up when it is suspended.
+ */
+#include <linux/kdev_t.h>
+#include "tier.h"
+
+static DEFINE_MUTEX(claims_lock);	/* guards claims and the claim fields of targets */
+static LIST_HEAD(claims);
+
+static bool uses(const struct tier *t, dev_t dev)
+{
+	return t->fast.dm->bdev->bd_dev == dev || t->slow.dm->bdev->bd_dev == dev ||
+	       t->meta_dev->bdev->bd_dev == dev;
+}
+
+static const char *conflict(struct tier *t, bool same_md_too, const u8 *uuid)
+{
+	struct mapped_device *md = dm_table_get_md(t->ti->table);
+	struct tier *o;
+
+	list_for_each_entry(o, &claims, claim) {
+		if (o == t || (!same_md_too && dm_table_get_md(o->ti->table) == md))
+			continue;
+		if (uses(o, t->meta_dev->bdev->bd_dev))
+			return "metadata device is in use by another active tier device";
+		if (uses(o, t->fast.dm->bdev->bd_dev))
+			return "fast device is in use by another active tier device";
+		if (uses(o, t->slow.dm->bdev->bd_dev))
+			return "slow device is in use by another active tier device";
+		if (uuid && !memcmp(uuid, tier_metadata_sb(o->md)->uuid, 16))
+			return "metadata with this UUID are active in another tier device";
+	}
+	return NULL;
+}
+
+/**
+ * tier_claimed_by_other() - a first look, in the constructor
+ * @t: target with its devices
+ *
+ * On a reload the table still active may have the same devices.
+ * Return: NULL, or what is wrong.
+ */
+const char *tier_claimed_by_other(struct tier *t)
+{
+	const char *why;
+
+	mutex_lock(&claims_lock);
+	why = conflict(t, false, NULL);
+	mutex_unlock(&claims_lock);
+	return why;
+}
+
+/**
+ * tier_claim() - claim the target's devices and metadata
+ * @t: target
+ * @uuid: of the metadata
+ * @why: set if it fails
+ * Return: 0 or -EBUSY.
+ */
+int tier_claim(struct tier *t, const u8 *uuid, const char **why)
+{
+	mutex_lock(&claims_lock);
+	*why = conflict(t, true, uuid);
+	if (!*why && list_empty(&t->claim))
+		list_add(&t->claim, &claims);
+	mutex_unlock(&claims_lock);
+	return *why ? -EBUSY : 0;
+}
+
+void tier_unclaim(struct tier *t)
+{
+	mutex_lock(&claims_lock);
+	list_del_init(&t->claim);
+	mutex_unlock(&claims_lock);
+}

@@ -1,0 +1,558 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Commits: what makes acknowledged writes survive.
+ *
+ * The order, which commit_changed() keeps (numbers are the invariants of docs/design.md):
+ *
+ *	1. take the marks off regions in which no write is under way	(I5: before the snapshot, so that
+ *		every write they stood for is in it; a write that comes now asks for a new mark)
+ *	2. snapshot the changed slots					(I4: everything acknowledged is in it)
+ *	3. flush the devices that hold unflushed writes			(I1: a record's claims are durable first)
+ *	4. write the records, the unmarked regions last			(one journal write with FUA)
+ *	5. slots whose durable record is "free" go to the free list	(I2)
+ *	6. acknowledge the flushes and FUA writes that were there at 1.
+ *
+ * All that arrive while a commit runs share the next one.  One thread runs all of this.
+ */
+#include <linux/completion.h>
+#include "tier.h"
+#include "tier-trace.h"
+
+#define INTENT_LOOK_MS	2000	/* a mark unused for one to two of these is taken off */
+
+struct commit_waiter {
+	struct list_head list;
+	struct completion done;
+	int r;
+};
+
+/* ---- devices ---- */
+
+/* may the device hold acknowledged writes that are not on its medium, or be about to lose that worry? */
+bool tier_flush_needed(struct tier *t, struct tier_dev *d)
+{
+	/* a flush under way clears dirtied first: pairs with the barriers where flushing is raised */
+	bool dirtied = READ_ONCE(d->dirtied);
+
+	smp_rmb();
+	return dirtied || atomic_read(&d->flushing);
+}
+
+struct flush_io {
+	struct tier_dev *d;
+	struct completion *done;
+	atomic_t *pending;
+	blk_status_t status;
+};
+
+static void flush_end(struct bio *bio)
+{
+	struct flush_io *f = bio->bi_private;
+
+	f->status = bio->bi_status;
+	bio_put(bio);
+	if (atomic_dec_and_test(f->pending))
+		complete(f->done);
+}
+
+/**
+ * tier_flush_devices() - make all acknowledged writes on the data devices durable
+ * @t: target
+ *
+ * Context: may sleep.
+ * Return: 0 or the error of the device that failed.
+ */
+int tier_flush_devices(struct tier *t)
+{
+	DECLARE_COMPLETION_ONSTACK(done);
+	struct flush_io f[2] = { { .d = &t->fast }, { .d = &t->slow } };
+	atomic_t pending = ATOMIC_INIT(1);
+	int i, r = 0;
+
+	for (i = 0; i < 2; i++) {
+		struct bio *bio;
+
+		f[i].done = &done;
+		f[i].pending = &pending;
+		if (!tier_flush_needed(t, f[i].d)) {
+			f[i].d = NULL;
+			continue;
+		}
+		atomic_inc(&f[i].d->flushing);
+		smp_mb__after_atomic();	/* pairs with tier_flush_needed() */
+		WRITE_ONCE(f[i].d->dirtied, false);
+		bio = bio_alloc(f[i].d->dm->bdev, 0, REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC, GFP_NOIO);
+		bio->bi_end_io = flush_end;
+		bio->bi_private = &f[i];
+		atomic_inc(&pending);
+		submit_bio(bio);
+	}
+	if (!atomic_dec_and_test(&pending))
+		wait_for_completion_io(&done);
+	for (i = 0; i < 2; i++) {
+		if (!f[i].d)
+			continue;
+		if (f[i].status) {
+			tier_dev_dirtied(f[i].d);
+			DMERR_LIMIT("%s: flush of the %s device failed", t->name, i ? "slow" : "fast");
+			if (!i)
+				tier_fast_error(t, "flush", 0);
+			r = blk_status_to_errno(f[i].status);
+		}
+		atomic_dec(&f[i].d->flushing);
+	}
+	return r;
+}
+
+/* ---- intents ---- */
+
+/**
+ * tier_intent_take() - a write begins that may make a clean copy differ from the slow device
+ * @t: target
+ * @region: its region
+ *
+ * Context: any.
+ * Return: true if the region is marked on the disk; tier_intent_put() ends the write then.
+ */
+bool tier_intent_take(struct tier *t, u32 region)
+{
+	struct tier_region *r = &t->regions[region];
+
+	atomic_inc(&r->inflight);
+	smp_mb__after_atomic();	/* pairs with unmark_idle(): it clears durable, then looks at inflight */
+	if (READ_ONCE(r->durable)) {
+		if (!READ_ONCE(r->used))
+			WRITE_ONCE(r->used, true);
+		return true;
+	}
+	atomic_dec(&r->inflight);
+	return false;
+}
+
+void tier_intent_put(struct tier *t, u32 region)
+{
+	/* pairs with unmark_idle(): the slot's change is seen before the region is seen idle */
+	smp_mb__before_atomic();
+	atomic_dec(&t->regions[region].inflight);
+}
+
+static void set_mark(struct tier *t, u32 region, bool on)
+{
+	u64 bit = BIT_ULL(region % 64);
+
+	if (on)
+		t->intent[region / 64] |= bit;
+	else
+		t->intent[region / 64] &= ~bit;
+	__set_bit(region / 64, t->intent_changed);
+}
+
+/* put the changed words into the transaction */
+static u32 add_marks(struct tier *t)
+{
+	u32 word, n = 0;
+
+	for_each_set_bit(word, t->intent_changed, TIER_INTENT_WORDS) {
+		tier_metadata_add_intent(t->md, word, t->intent[word]);
+		n++;
+	}
+	bitmap_zero(t->intent_changed, TIER_INTENT_WORDS);
+	return n;
+}
+
+static int write_transaction(struct tier *t)
+{
+	int r = tier_metadata_commit(t->md);
+
+	if (r)
+		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
+	else
+		tier_count(t, TIER_STAT_COMMITS, 1);
+	return r;
+}
+
+/* writes wait for these marks; a mark claims nothing of the data, so no device is flushed */
+static void mark_regions(struct tier *t, struct list_head *ios)
+{
+	struct tier_io *io, *tmp;
+	int r = 0;
+
+	tier_metadata_begin(t->md);
+	list_for_each_entry(io, ios, list) {
+		u32 region = tier_block_region(&t->g, io->hold.block);
+
+		if (!t->regions[region].durable)
+			set_mark(t, region, true);
+	}
+	if (tier_health(t) >= TIER_HEALTH_RO)
+		r = -EIO;
+	else if (add_marks(t))
+		r = write_transaction(t);
+	list_for_each_entry_safe(io, tmp, ios, list) {
+		struct tier_region *reg = &t->regions[tier_block_region(&t->g, io->hold.block)];
+
+		list_del(&io->list);
+		if (r) {
+			tier_io_complete(io, BLK_STS_IOERR);
+			continue;
+		}
+		if (!reg->durable) {
+			WRITE_ONCE(reg->used, true);
+			WRITE_ONCE(reg->durable, true);
+			t->nr_intents++;
+		}
+		tier_io_defer(io);
+	}
+}
+
+/* is it time to look for marks that nobody uses any more? */
+static bool intent_look_due(struct tier *t)
+{
+	return t->nr_intents && time_after_eq(jiffies, t->intent_look + msecs_to_jiffies(INTENT_LOOK_MS));
+}
+
+/* step 1; @all: also those used lately */
+static void unmark_idle(struct tier *t, bool all)
+{
+	u32 i;
+
+	t->intent_look = jiffies;
+	for (i = 0; i < t->g.nr_regions; i++) {
+		struct tier_region *r = &t->regions[i];
+
+		if (!r->durable)
+			continue;
+		if (r->used && !all) {
+			WRITE_ONCE(r->used, false);
+			continue;
+		}
+		WRITE_ONCE(r->durable, false);
+		smp_mb();	/* pairs with tier_intent_take() */
+		if (atomic_read(&r->inflight)) {
+			WRITE_ONCE(r->durable, true);
+			continue;
+		}
+		r->unmarking = true;
+		t->nr_intents--;
+		set_mark(t, i, false);
+	}
+	smp_mb();	/* pairs with tier_intent_put() */
+}
+
+/* the commit is over; if it failed, the marks taken off in core are still on the disk */
+static void end_unmark(struct tier *t, bool written)
+{
+	u32 i;
+
+	for (i = 0; i < t->g.nr_regions; i++) {
+		struct tier_region *r = &t->regions[i];
+
+		if (!r->unmarking)
+			continue;
+		r->unmarking = false;
+		if (written)
+			continue;
+		set_mark(t, i, true);
+		WRITE_ONCE(r->durable, true);
+		t->nr_intents++;
+	}
+}
+
+/* ---- slots ---- */
+
+static void snapshot_slot(struct tier *t, tier_slot_t slot)
+{
+	struct tier_snapshot *sn = &t->snapshot[t->nr_snapshot];
+	/* only this thread takes a changed slot from its block */
+	tier_block_t block = tier_slot_block(&t->map, slot);
+	struct tier_stripe *s = tier_stripe(t, block);
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	sn->slot = slot;
+	sn->rec.block = block;
+	sn->rec.valid = tier_slot_valid(&t->map, slot);
+	sn->rec.dirty = tier_slot_dirty(&t->map, slot);
+	sn->rec.flags = sn->rec.valid ? tier_slot_flags(&t->map, slot) & TIER_REC_FLAGS : 0;
+	tier_slot_change_flags(&t->map, slot, TIER_SLOT_CHANGED | TIER_SLOT_FRESH, TIER_SLOT_COMMITTING);
+	spin_unlock_irqrestore(&s->lock, flags);
+	atomic_dec(&t->nr_changed);
+	t->nr_snapshot++;
+}
+
+/* step 2, as many as a transaction takes; true: there may be more */
+static bool collect_changed(struct tier *t, u32 *word)
+{
+	u32 nr_words = BITS_TO_LONGS(t->map.nr_slots);
+
+	t->nr_snapshot = 0;
+	while ((*word = find_next_bit(t->changed_sum, nr_words, *word)) < nr_words) {
+		unsigned long bits;
+		u32 bit;
+
+		if (t->nr_snapshot + BITS_PER_LONG > t->max_snapshot)
+			return true;
+		clear_bit(*word, t->changed_sum);
+		smp_mb__after_atomic();	/* pairs with __tier_slot_changed() */
+		bits = xchg(&t->changed[*word], 0);
+		for_each_set_bit(bit, &bits, BITS_PER_LONG)
+			snapshot_slot(t, tier_to_slot(*word * BITS_PER_LONG + bit));
+		cond_resched();
+		++*word;
+	}
+	return false;
+}
+
+/* step 5 for one slot: its record is durable */
+static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool written)
+{
+	tier_block_t block = sn->rec.block;
+	struct tier_stripe *s = tier_stripe(t, block);
+	unsigned long flags;
+	bool freed = false;
+	u32 old;
+
+	spin_lock_irqsave(&s->lock, flags);
+	old = tier_slot_flags(&t->map, sn->slot);
+	tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_COMMITTING, 0);
+	if (!written) {
+		__tier_slot_changed(t, sn->slot);
+	} else if (!sn->rec.flags && !tier_slot_valid(&t->map, sn->slot) && !(old & TIER_SLOT_CHANGED)) {
+		if (__tier_block_busy(s, block)) {
+			/* no durable record names the block; look again at the next commit */
+			tier_slot_change_flags(&t->map, sn->slot, 0, TIER_SLOT_FRESH);
+			__tier_slot_changed(t, sn->slot);
+		} else {
+			tier_map_remove(&t->map, sn->slot);
+			atomic_dec(&t->nr_used);
+			freed = true;
+		}
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	if (!freed)
+		return;
+	if (old & TIER_SLOT_TRACKED)
+		tier_fill_evicted(t->fill, tier_from_block(block));
+	t->policy->type->removed(t->policy, block, sn->slot,
+				 old & TIER_SLOT_EVICTED ? TIER_REMOVED_EVICTED : TIER_REMOVED_INVALID);
+	if (old & TIER_SLOT_EVICTED) {
+		atomic_dec(&t->nr_evicted);
+		tier_count(t, TIER_STAT_DEMOTIONS, 1);
+		trace_tier_demote(t->name, tier_block_sector(t, block), t->g.block_sectors);
+	}
+	spin_lock_irqsave(&t->free_lock, flags);
+	tier_map_put_free(&t->map, sn->slot);
+	spin_unlock_irqrestore(&t->free_lock, flags);
+}
+
+static void settle_snapshot(struct tier *t, bool written)
+{
+	u32 i;
+
+	percpu_down_read(&t->config_sem);
+	for (i = 0; i < t->nr_snapshot; i++) {
+		settle_slot(t, &t->snapshot[i], written);
+		if (!(i % 256))
+			cond_resched();
+	}
+	percpu_up_read(&t->config_sem);
+	t->nr_snapshot = 0;
+}
+
+/* ---- the commit ---- */
+
+enum unmark { UNMARK_NONE, UNMARK_IDLE, UNMARK_ALL };
+
+static int commit_changed(struct tier *t, enum unmark unmark)
+{
+	u32 word = 0, i;
+	bool more;
+	int r;
+
+	WRITE_ONCE(t->committing, true);
+	smp_mb();	/* pairs with tier_commit_pending(): seen before nr_changed falls */
+	if (unmark != UNMARK_NONE)
+		unmark_idle(t, unmark == UNMARK_ALL);			/* 1 */
+	do {
+		more = collect_changed(t, &word);			/* 2 */
+		trace_tier_commit(t->name, t->nr_snapshot);
+		r = tier_flush_devices(t);				/* 3 */
+		if (!r) {
+			u32 n = t->nr_snapshot;
+
+			tier_metadata_begin(t->md);
+			for (i = 0; i < n; i++)
+				tier_metadata_add_slot(t->md, t->snapshot[i].slot, &t->snapshot[i].rec);
+			if (!more)
+				n += add_marks(t);
+			if (n)
+				r = write_transaction(t);		/* 4 */
+		}
+		settle_snapshot(t, !r);					/* 5 */
+	} while (more && !r);
+	if (unmark != UNMARK_NONE)
+		end_unmark(t, !r);
+	smp_mb();
+	WRITE_ONCE(t->committing, false);
+	return r;
+}
+
+/* is there anything that a flush has to wait for? */
+bool tier_commit_pending(struct tier *t)
+{
+	if (atomic_read(&t->nr_changed))
+		return true;
+	smp_rmb();	/* pairs with commit_changed() */
+	return READ_ONCE(t->committing);
+}
+
+static void end_ios(struct list_head *ios, int r)
+{
+	struct tier_io *io, *tmp;
+
+	list_for_each_entry_safe(io, tmp, ios, list) {
+		list_del(&io->list);
+		tier_io_complete(io, errno_to_blk_status(r));
+	}
+}
+
+/* Context: worker, one at a time */
+void tier_commit_work(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, commit_work);
+	struct commit_waiter *w, *tmp;
+	LIST_HEAD(flushes);
+	LIST_HEAD(commits);
+	LIST_HEAD(intents);
+	LIST_HEAD(waiters);
+	bool wanted;
+	int r;
+
+	spin_lock_irq(&t->commit_lock);
+	list_splice_init(&t->flushes, &flushes);
+	list_splice_init(&t->commits, &commits);
+	list_splice_init(&t->intents, &intents);
+	list_splice_init(&t->waiters, &waiters);
+	wanted = t->commit_wanted;
+	t->commit_wanted = false;
+	spin_unlock_irq(&t->commit_lock);
+
+	if (!list_empty(&intents))
+		mark_regions(t, &intents);
+	if (!wanted && list_empty(&flushes) && list_empty(&commits) && list_empty(&waiters))
+		return;
+	r = tier_health(t) >= TIER_HEALTH_RO ? -EIO :
+	    commit_changed(t, intent_look_due(t) ? UNMARK_IDLE : UNMARK_NONE);
+	end_ios(&flushes, r);						/* 6 */
+	end_ios(&commits, r);
+	list_for_each_entry_safe(w, tmp, &waiters, list) {
+		w->r = r;
+		complete(&w->done);
+	}
+	if (READ_ONCE(t->map.nr_free) < t->reserve && atomic_read(&t->nr_used))
+		tier_reclaim_kick(t);
+}
+
+/* start a commit; @wanted: even if no bio waits for it */
+void tier_commit_kick(struct tier *t, bool wanted)
+{
+	if (wanted) {
+		spin_lock_irq(&t->commit_lock);
+		t->commit_wanted = true;
+		spin_unlock_irq(&t->commit_lock);
+	}
+	queue_work(t->commit_wq, &t->commit_work);
+}
+
+/* changes become durable after a while, asked for or not */
+void tier_commit_timer(struct work_struct *work)
+{
+	struct tier *t = container_of(to_delayed_work(work), struct tier, commit_timer);
+
+	if (READ_ONCE(t->stopping))
+		return;
+	if (atomic_read(&t->nr_changed) || intent_look_due(t))
+		tier_commit_kick(t, true);
+	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(t->tune.v[TIER_TUNE_COMMIT_MS]));
+}
+
+/**
+ * tier_commit_wait() - everything acknowledged so far becomes durable
+ * @t: target
+ *
+ * Context: may sleep, not the commit thread.
+ * Return: 0 or the error of the commit.
+ */
+int tier_commit_wait(struct tier *t)
+{
+	struct commit_waiter w;
+
+	init_completion(&w.done);
+	spin_lock_irq(&t->commit_lock);
+	list_add_tail(&w.list, &t->waiters);
+	spin_unlock_irq(&t->commit_lock);
+	queue_work(t->commit_wq, &t->commit_work);
+	wait_for_completion(&w.done);
+	return w.r;
+}
+
+/**
+ * tier_commit_final() - the last commit before a stop: no bio is under way, all marks go
+ * @t: target
+ *
+ * Context: may sleep; the commit thread is idle.
+ * Return: 0 or an error.
+ */
+int tier_commit_final(struct tier *t)
+{
+	int r;
+
+	flush_work(&t->commit_work);
+	if (tier_health(t) >= TIER_HEALTH_RO)
+		return -EIO;
+	/* the second time for slots that the first could not free */
+	r = commit_changed(t, UNMARK_ALL);
+	return r ?: commit_changed(t, UNMARK_ALL);
+}
+
+/**
+ * tier_commit_recovered() - after an unclean stop: drop what can't be trusted, then unmark
+ * @t: target, loaded and activated, no bio yet
+ * @intent: marks found on the disk
+ *
+ * In marked regions a clean copy and the slow device may differ, so clean granules go, durably before the
+ * marks do (I5).
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
+int tier_commit_recovered(struct tier *t, const u64 *intent)
+{
+	u32 i;
+
+	memcpy(t->intent, intent, sizeof(t->intent));
+	bitmap_zero(t->intent_changed, TIER_INTENT_WORDS);
+	for (i = 0; i < t->g.nr_regions; i++)
+		if (intent[i / 64] >> (i % 64) & 1) {
+			t->regions[i].durable = true;
+			t->nr_intents++;
+		}
+	if (!t->nr_intents)
+		return 0;
+	for (i = 0; i < t->map.nr_slots; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+		tier_block_t block = tier_slot_block(&t->map, slot);
+		struct tier_stripe *s;
+
+		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED) ||
+		    !t->regions[tier_block_region(&t->g, block)].durable)
+			continue;
+		s = tier_stripe(t, block);
+		spin_lock_irq(&s->lock);
+		__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
+		spin_unlock_irq(&s->lock);
+		cond_resched();
+	}
+	DMWARN("%s: stopped without order: clean copies of %u of %u regions dropped", t->name, t->nr_intents,
+	       t->g.nr_regions);
+	return commit_changed(t, UNMARK_ALL);
+}

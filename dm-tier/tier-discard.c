@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Discards: whole granules, durable like a write.
+ *
+ * A discard bio may span many blocks.  In the worker: nothing is copied into the range from here on, its
+ * granules become invalid (dirty ones are dropped, not written back), that is committed, and only then is
+ * the slow device told: its data may change with it, and no durable record may call a copy of the old
+ * data clean.
+ */
+#include <linux/delay.h>
+#include "tier.h"
+
+/* is a discard under way there?  Stripe locked */
+bool __tier_in_discard(struct tier *t, u64 start, u32 sectors)
+{
+	struct tier_io *io;
+	bool found = false;
+
+	spin_lock(&t->discard_lock);
+	list_for_each_entry(io, &t->discarding, list)
+		if (start < io->start + io->sectors && io->start < start + sectors) {
+			found = true;
+			break;
+		}
+	spin_unlock(&t->discard_lock);
+	return found;
+}
+
+/**
+ * tier_discard_map() - map a discard
+ * @t: target
+ * @io: its data, start and sectors are set
+ * @bio: the bio, of any length
+ *
+ * Context: process.
+ * Return: DM_MAPIO_*.
+ */
+int tier_discard_map(struct tier *t, struct tier_io *io, struct bio *bio)
+{
+	u32 gran = t->g.granule_sectors;
+	u64 end = io->start + io->sectors;
+	u64 start = round_up(io->start, gran);
+
+	if (tier_health(t) >= TIER_HEALTH_RO)
+		return DM_MAPIO_KILL;
+	if (end != t->ti->len)
+		end = round_down(end, gran);
+	tier_count(t, TIER_STAT_DISCARDS, 1);
+	if (start >= end) {
+		tier_io_complete(io, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
+	io->start = start;
+	io->sectors = end - start;
+	spin_lock_irq(&t->discard_lock);
+	list_add_tail(&io->list, &t->discards);
+	spin_unlock_irq(&t->discard_lock);
+	queue_work(t->wq, &t->discard_work);
+	return DM_MAPIO_SUBMITTED;
+}
+
+/* the part of a discard in one block */
+static void discard_block(struct tier *t, const struct tier_io *io, tier_block_t block)
+{
+	u64 b = tier_block_sector(t, block);
+	u64 start = max_t(u64, io->start, b) - b;
+	u64 end = min_t(u64, io->start + io->sectors, b + tier_block_len(t, block)) - b;
+	struct tier_stripe *s = tier_stripe(t, block);
+	struct tier_hold hold;
+	tier_slot_t slot;
+
+	tier_hold_init(&hold, block,
+		       tier_granule_mask(start >> t->g.granule_shift, (end - 1) >> t->g.granule_shift),
+		       TIER_HOLD_ONLY);
+	for (;;) {
+		spin_lock_irq(&s->lock);
+		slot = tier_map_lookup(&t->map, block);
+		if (slot == TIER_NO_SLOT)
+			break;
+		if (__tier_hold_try(s, &hold)) {
+			__tier_slot_update(t, slot, tier_slot_valid(&t->map, slot) & ~hold.mask,
+					   tier_slot_dirty(&t->map, slot) & ~hold.mask);
+			__tier_hold_release(s, &hold, tier_io_grant);
+			break;
+		}
+		spin_unlock_irq(&s->lock);
+		/* a copy, or a request beside the discard: both end */
+		usleep_range(200, 1000);
+	}
+	spin_unlock_irq(&s->lock);
+}
+
+static void discard_range(struct tier *t, const struct tier_io *io)
+{
+	u64 first = io->start >> t->g.block_shift;
+	u64 end = ((io->start + io->sectors - 1) >> t->g.block_shift) + 1;
+	u64 b;
+	u32 i;
+
+	if (end - first <= t->map.nr_slots) {
+		for (b = first; b < end; b++) {
+			discard_block(t, io, tier_to_block(b));
+			cond_resched();
+		}
+		return;
+	}
+	/* fewer slots than blocks: go through them; whoever was about to map one has done so or sees us */
+	for (i = 0; i <= t->map.stripe_mask; i++) {
+		spin_lock_irq(&t->stripes[i].lock);
+		spin_unlock_irq(&t->stripes[i].lock);
+	}
+	for (i = 0; i < t->map.nr_slots; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+
+		b = tier_from_block(tier_slot_block(&t->map, slot));
+		if ((tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED) && b >= first && b < end)
+			discard_block(t, io, tier_to_block(b));
+		cond_resched();
+	}
+}
+
+static int pass_down(struct tier *t, const struct tier_io *io)
+{
+	struct block_device *bdev = t->slow.dm->bdev;
+	int r;
+
+	if (!t->discard_passdown || !bdev_max_discard_sectors(bdev))
+		return 0;
+	r = blkdev_issue_discard(bdev, io->start, io->sectors, GFP_NOIO);
+	tier_dev_dirtied(&t->slow);
+	return r == -EOPNOTSUPP ? 0 : r;
+}
+
+/* Context: worker, one at a time */
+void tier_discard_work(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, discard_work);
+	struct tier_io *io, *tmp;
+	LIST_HEAD(done);
+	int r = 0;
+
+	spin_lock_irq(&t->discard_lock);
+	if (list_empty(&t->discards)) {
+		spin_unlock_irq(&t->discard_lock);
+		return;
+	}
+	list_splice_init(&t->discards, &t->discarding);
+	WRITE_ONCE(t->nr_discarding, 1);
+	spin_unlock_irq(&t->discard_lock);
+	smp_mb();	/* the range is seen by whoever takes a stripe after us */
+
+	list_for_each_entry(io, &t->discarding, list)
+		discard_range(t, io);
+	if (tier_commit_pending(t))
+		r = tier_commit_wait(t);
+	/* only this work takes from the list */
+	list_for_each_entry(io, &t->discarding, list)
+		io->slow_error = errno_to_blk_status(r ?: pass_down(t, io));
+
+	spin_lock_irq(&t->discard_lock);
+	list_splice_init(&t->discarding, &done);
+	WRITE_ONCE(t->nr_discarding, 0);
+	spin_unlock_irq(&t->discard_lock);
+	list_for_each_entry_safe(io, tmp, &done, list) {
+		list_del(&io->list);
+		tier_io_complete(io, io->slow_error);
+	}
+}

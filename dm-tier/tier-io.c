@@ -1,0 +1,954 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Bios: what goes where, and what follows when it is done.
+ *
+ * A bio lies in one block (max_io_len, or cut here).  Its way:
+ *
+ *	tier_io_map	-> process -> decide	under the stripe's lock: look up, choose, hold
+ *			   go			remap, or queue for the worker
+ *	worker		-> process		those that had to wait decide again
+ *			-> submit_legs		those that need both devices
+ *	tier_io_end	-> finish		under the stripe's lock: what is valid and dirty now
+ *			-> acknowledge, commit first, or try again
+ *
+ * For the granules a bio touches ("mask"), decide() computes which are served by the fast device
+ * ("fast"), and of which the copy ends with it ("drop").  In .map a bio that would need both devices is cut
+ * at the boundary; one that waited can't be cut any more and goes out in legs.
+ */
+#include <linux/module.h>
+#include "tier.h"
+#include "tier-trace.h"
+
+enum step {
+	STEP_GO,	/* route chosen, granules held */
+	STEP_ASK,	/* the policy has to be asked first */
+	STEP_WAIT,	/* queued: its granules are in use, or its region is not marked yet */
+	STEP_FILL,	/* to be queued for a fill */
+};
+
+/* what the policy is told after decide() */
+#define EVENT_HIT	BIT(0)
+#define EVENT_INSERTED	BIT(1)
+#define EVENT_KEPT	BIT(2)
+#define EVENT_FILL_HIT	BIT(3)
+
+static struct bio *io_bio(struct tier_io *io)
+{
+	return dm_bio_from_per_bio_data(io, sizeof(struct tier_io));
+}
+
+static bool io_is_write(const struct tier_io *io)
+{
+	return io->flags & TIER_IO_WRITE;
+}
+
+/* ---- the slot's state; stripe locked ---- */
+
+/* its record on the disk is no longer true: the next commit takes it up */
+void __tier_slot_changed(struct tier *t, tier_slot_t slot)
+{
+	u32 s = tier_from_slot(slot);
+
+	if (tier_slot_flags(&t->map, slot) & TIER_SLOT_CHANGED)
+		return;
+	tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_CHANGED);
+	set_bit(s, t->changed);
+	/* pairs with the order of test_and_clear_bit() and xchg() in collect_changed() */
+	smp_mb__after_atomic();
+	set_bit(s / BITS_PER_LONG, t->changed_sum);
+	atomic_inc(&t->nr_changed);
+}
+
+void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
+{
+	u64 old_valid = tier_slot_valid(&t->map, slot);
+	u64 old_dirty = tier_slot_dirty(&t->map, slot);
+	int diff;
+
+	if (valid == old_valid && dirty == old_dirty)
+		return;
+	tier_slot_set_granules(&t->map, slot, valid, dirty);
+	diff = (int)hweight64(dirty) - (int)hweight64(old_dirty);
+	if (diff)
+		atomic64_add(diff, &t->nr_dirty);
+	if (!dirty != !old_dirty) {
+		u64 block = tier_from_block(tier_slot_block(&t->map, slot));
+		atomic_t *region = &t->wb_dirty[block >> t->wb_shift];
+
+		if (dirty) {
+			atomic_inc(&t->nr_dirty_slots);
+			atomic_inc(region);
+		} else {
+			atomic_dec(&t->nr_dirty_slots);
+			atomic_dec(region);
+		}
+	}
+	if (!dirty && (tier_slot_flags(&t->map, slot) & TIER_SLOT_WB_FAILED)) {
+		tier_slot_change_flags(&t->map, slot, TIER_SLOT_WB_FAILED, 0);
+		atomic64_dec(&t->unwritable);
+	}
+	__tier_slot_changed(t, slot);
+}
+
+/* a slot given up is used again after all; the policy is told by the caller, unlocked */
+void __tier_slot_reuse(struct tier *t, tier_slot_t slot)
+{
+	tier_slot_change_flags(&t->map, slot, TIER_SLOT_EVICTED, 0);
+	atomic_dec(&t->nr_evicted);
+}
+
+/* a free slot for a block that has none, or TIER_NO_SLOT */
+tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block)
+{
+	tier_slot_t slot;
+
+	spin_lock(&t->free_lock);
+	slot = tier_map_take_free(&t->map);
+	spin_unlock(&t->free_lock);
+	if (slot != TIER_NO_SLOT) {
+		tier_map_insert(&t->map, slot, block, TIER_SLOT_FRESH);
+		atomic_inc(&t->nr_used);
+	}
+	if (READ_ONCE(t->map.nr_free) < t->reserve)
+		tier_reclaim_kick(t);
+	return slot;
+}
+
+/*
+ * Could a durable record (or the one that a commit is writing) say that one of these granules is clean,
+ * while this write makes the copy and the slow device differ?  A granule dirty in core needs no mark: its
+ * record says dirty, or says clean while the region is still marked from the write that made it dirty.
+ */
+static bool __needs_intent(struct tier *t, tier_slot_t slot, u64 mask)
+{
+	u32 flags;
+	u64 dirty;
+
+	if (slot == TIER_NO_SLOT)
+		return false;
+	flags = tier_slot_flags(&t->map, slot);
+	dirty = tier_slot_dirty(&t->map, slot);
+	if (flags & TIER_SLOT_FRESH)
+		return false;
+	if (flags & (TIER_SLOT_CHANGED | TIER_SLOT_COMMITTING))
+		return mask & ~dirty;
+	return mask & tier_slot_valid(&t->map, slot) & ~dirty;
+}
+
+static bool __slot_settled(struct tier *t, tier_slot_t slot)
+{
+	return !(tier_slot_flags(&t->map, slot) &
+		 (TIER_SLOT_FRESH | TIER_SLOT_CHANGED | TIER_SLOT_COMMITTING));
+}
+
+/* ---- queues ---- */
+
+void tier_io_queue(struct tier *t, struct tier_io *io, struct list_head *list)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&t->io_lock, flags);
+	list_add_tail(&io->list, list);
+	spin_unlock_irqrestore(&t->io_lock, flags);
+	queue_work(t->wq, &t->io_work);
+}
+
+/* decide again, in the worker */
+void tier_io_defer(struct tier_io *io)
+{
+	io->route = TIER_ROUTE_NONE;
+	tier_io_queue(io->t, io, &io->t->deferred);
+}
+
+/* a waiting hold was granted; only bios wait.  Stripe locked */
+void tier_io_grant(struct tier_hold *h)
+{
+	struct tier_io *io = container_of(h, struct tier_io, hold);
+
+	io->flags |= TIER_IO_HELD;
+	tier_io_queue(io->t, io, &io->t->deferred);
+}
+
+void tier_hold_release(struct tier *t, struct tier_hold *h)
+{
+	struct tier_stripe *s = tier_stripe(t, h->block);
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	__tier_hold_release(s, h, tier_io_grant);
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/* end a bio that .map has taken over */
+void tier_io_complete(struct tier_io *io, blk_status_t status)
+{
+	struct bio *bio = io_bio(io);
+
+	io->route = TIER_ROUTE_DONE;
+	bio->bi_status = status;
+	bio_endio(bio);
+}
+
+/* ---- decide ---- */
+
+/* granules that a request touches, and those it covers (the device's end counts as a granule's end) */
+static void set_masks(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	u32 shift = t->g.granule_shift;
+	u32 off = io->start & (t->g.block_sectors - 1);
+	u32 end = off + io->sectors;
+	u32 first = off >> shift;
+	u32 last = (end - 1) >> shift;
+	u32 block_len = tier_block_len(t, io->hold.block);
+
+	io->mask = tier_granule_mask(first, last);
+	io->full = io->mask;
+	if (off & (t->g.granule_sectors - 1))
+		io->full &= ~BIT_ULL(first);
+	if ((end & (t->g.granule_sectors - 1)) && end != block_len)
+		io->full &= ~BIT_ULL(last);
+}
+
+/* cut the bio behind the first run of granules that are alike in @which */
+static void cut_to_run(struct tier_io *io, u64 which)
+{
+	struct tier *t = io->t;
+	u32 off = io->start & (t->g.block_sectors - 1);
+	u32 first = off >> t->g.granule_shift;
+	u64 alike = (which >> first & 1 ? which : ~which) >> first;
+	u32 run = alike == ~0ULL ? 64 : __ffs64(~alike);
+
+	io->sectors = ((first + run) << t->g.granule_shift) - off;
+	dm_accept_partial_bio(io_bio(io), io->sectors);
+	set_masks(io);
+}
+
+static bool uniform(u64 which, u64 mask)
+{
+	return (which & mask) == mask || !(which & mask);
+}
+
+/* does this request leave clean copies and new data on the fast device alone? */
+static bool avoids_fast(const struct tier_io *io)
+{
+	struct tier *t = io->t;
+
+	return t->mode == TIER_MODE_PASSTHROUGH || !tier_may_use_fast(t) || (io->flags & TIER_IO_NO_FAST);
+}
+
+static bool admitted(const struct tier_io *io)
+{
+	return io->admit == TIER_POPULATE || io->admit == TIER_FILL;
+}
+
+static enum step plan_read(struct tier_io *io, bool in_map, enum tier_hold_mode *mode)
+{
+	struct tier *t = io->t;
+	u64 usable = 0;
+
+	*mode = TIER_HOLD_READ;
+	io->drop = 0;
+	if (io->slot != TIER_NO_SLOT)
+		usable = avoids_fast(io) ? tier_slot_dirty(&t->map, io->slot) :
+					   tier_slot_valid(&t->map, io->slot);
+	if (in_map && !uniform(usable, io->mask))
+		cut_to_run(io, usable);
+	io->fast = usable & io->mask;
+	if (io->fast) {
+		io->route = io->fast == io->mask ? TIER_ROUTE_FAST : TIER_ROUTE_LEGS;
+		return STEP_GO;
+	}
+	io->route = TIER_ROUTE_SLOW;
+	if (avoids_fast(io) || (io->flags & (TIER_IO_NO_FILL | TIER_IO_HELD)) ||
+	    tier_in_discard(t, io->start, io->sectors))
+		return STEP_GO;
+	if (!(io->flags & TIER_IO_ADMITTED))
+		return STEP_ASK;
+	if (!admitted(io))
+		return STEP_GO;
+	io->route = TIER_ROUTE_FILL;
+	return STEP_FILL;
+}
+
+/*
+ * Writeback: granules that are valid, or covered and admitted, go to the fast device and become dirty.
+ * Writethrough: the same granules go to both.  Writearound, passthrough, or a failing fast device: all to
+ * the slow device, and the copy ends; only a part of a dirty granule still has to join the rest of it.
+ */
+static enum step plan_write(struct tier_io *io, bool in_map, enum tier_hold_mode *mode)
+{
+	struct tier *t = io->t;
+	u64 valid = 0, dirty = 0, land;
+	bool both = false;
+
+	if (io->slot != TIER_NO_SLOT) {
+		valid = tier_slot_valid(&t->map, io->slot);
+		dirty = tier_slot_dirty(&t->map, io->slot);
+	}
+	if (avoids_fast(io) || t->mode == TIER_MODE_WRITEAROUND ||
+	    (t->mode == TIER_MODE_WRITETHROUGH && tier_in_discard(t, io->start, io->sectors))) {
+		io->fast = dirty & io->mask & ~io->full;
+	} else {
+		both = t->mode == TIER_MODE_WRITETHROUGH;
+		land = io->full & ~valid;
+		if (land && !(io->flags & TIER_IO_ADMITTED))
+			return STEP_ASK;
+		if (!admitted(io) || (io->slot == TIER_NO_SLOT && !READ_ONCE(t->map.nr_free)))
+			land = 0;
+		io->fast = (io->mask & valid) | land;
+	}
+	if (in_map && !uniform(io->fast, io->mask)) {
+		cut_to_run(io, io->fast);
+		io->fast &= io->mask;
+	}
+	io->flags &= ~TIER_IO_BOTH;
+	if (both && io->fast) {
+		io->flags |= TIER_IO_BOTH;
+		io->drop = 0;
+		io->route = TIER_ROUTE_LEGS;
+		*mode = TIER_HOLD_ONLY;
+		return STEP_GO;
+	}
+	io->drop = io->mask & ~io->fast & valid;
+	*mode = io->drop ? TIER_HOLD_ONLY : TIER_HOLD_WRITE;
+	if (!io->fast)
+		io->route = TIER_ROUTE_SLOW;
+	else
+		io->route = io->fast == io->mask ? TIER_ROUTE_FAST : TIER_ROUTE_LEGS;
+	return STEP_GO;
+}
+
+/* FUA: can the data alone, written with FUA, make the write durable, or does its record have to follow? */
+static void plan_fua(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	u64 dirty = io->slot == TIER_NO_SLOT ? 0 : tier_slot_dirty(&t->map, io->slot);
+
+	io->flags &= ~(TIER_IO_COMMIT | TIER_IO_FAST_FUA);
+	if (!(io->flags & TIER_IO_FUA) || io->slot == TIER_NO_SLOT)
+		return;
+	if (io->fast && !(io->flags & TIER_IO_BOTH)) {
+		if (io->fast == io->mask && __slot_settled(t, io->slot) && (io->mask & dirty) == io->mask)
+			io->flags |= TIER_IO_FAST_FUA;
+		else
+			io->flags |= TIER_IO_COMMIT;
+	} else if (!(tier_slot_flags(&t->map, io->slot) & TIER_SLOT_FRESH) &&
+		   (!__slot_settled(t, io->slot) || (io->mask & dirty) || io->drop)) {
+		io->flags |= TIER_IO_COMMIT;
+	}
+}
+
+static bool take_hold(struct tier_io *io, struct tier_stripe *s, enum tier_hold_mode mode)
+{
+	if (io->hold.state == TIER_HOLD_GRANTED) {
+		if (io->hold.mode == mode && io->hold.mask == io->mask)
+			return true;
+		__tier_hold_release(s, &io->hold, tier_io_grant);
+	}
+	tier_hold_init(&io->hold, io->hold.block, io->mask, mode);
+	if (__tier_hold_try(s, &io->hold))
+		return true;
+	io->route = TIER_ROUTE_NONE;
+	__tier_hold_wait(s, &io->hold);
+	return false;
+}
+
+/* the region has to be marked on the disk before this write may start */
+static void wait_for_intent(struct tier_io *io, struct tier_stripe *s)
+{
+	struct tier *t = io->t;
+
+	__tier_hold_release(s, &io->hold, tier_io_grant);
+	io->flags &= ~TIER_IO_HELD;
+	io->route = TIER_ROUTE_NONE;
+	spin_lock(&t->commit_lock);
+	list_add_tail(&io->list, &t->intents);
+	spin_unlock(&t->commit_lock);
+	queue_work(t->commit_wq, &t->commit_work);
+}
+
+static void count_access(struct tier_io *io, bool hit)
+{
+	struct tier *t = io->t;
+
+	if (io->flags & TIER_IO_COUNTED)
+		return;
+	io->flags |= TIER_IO_COUNTED;
+	if (io_is_write(io))
+		tier_count(t, hit ? TIER_STAT_WRITE_HITS : TIER_STAT_WRITE_MISSES, 1);
+	else
+		tier_count(t, hit ? TIER_STAT_READ_HITS : TIER_STAT_READ_MISSES, 1);
+	if (hit) {
+		trace_tier_hit(t->name, io->start, io->sectors, io_is_write(io));
+		return;
+	}
+	trace_tier_miss(t->name, io->start, io->sectors, io_is_write(io), io->admit);
+	if (io->fast || io->route == TIER_ROUTE_FILL)
+		return;
+	if (!tier_may_use_fast(t) || (io->flags & TIER_IO_NO_FAST))
+		tier_count(t, TIER_STAT_BYPASS_ERROR, 1);
+	else if (t->mode == TIER_MODE_PASSTHROUGH || (io_is_write(io) && t->mode == TIER_MODE_WRITEAROUND))
+		tier_count(t, TIER_STAT_BYPASS_MODE, 1);
+	else if (io_is_write(io) && !io->full)
+		tier_count(t, TIER_STAT_BYPASS_PARTIAL, 1);
+	else if (io->flags & TIER_IO_ADMITTED && !admitted(io))
+		tier_count(t, io->admit == TIER_BYPASS_SEQ ? TIER_STAT_BYPASS_SEQ : TIER_STAT_BYPASS_POLICY, 1);
+	else
+		tier_count(t, TIER_STAT_BYPASS_NOSLOT, 1);
+}
+
+/*
+ * Choose the route and take what it needs.  Stripe locked, config_sem held for reading.
+ * @events: what the policy has to be told afterwards
+ */
+static enum step decide(struct tier_io *io, struct tier_stripe *s, bool in_map, u32 *events)
+{
+	struct tier *t = io->t;
+	enum tier_hold_mode mode = TIER_HOLD_WRITE;
+	enum step step;
+	bool hit;
+
+	io->slot = tier_map_lookup(&t->map, io->hold.block);
+	step = io_is_write(io) ? plan_write(io, in_map, &mode) : plan_read(io, in_map, &mode);
+	if (step == STEP_ASK)
+		return step;
+	hit = io->fast == io->mask && io->slot != TIER_NO_SLOT &&
+	      !(io->mask & ~tier_slot_valid(&t->map, io->slot));
+	if (step == STEP_FILL) {
+		count_access(io, false);
+		return step;
+	}
+	if (!take_hold(io, s, mode))
+		return STEP_WAIT;
+	if (io_is_write(io)) {
+		u32 region = tier_block_region(&t->g, io->hold.block);
+
+		if (__needs_intent(t, io->slot, io->mask)) {
+			if (!tier_intent_take(t, region)) {
+				wait_for_intent(io, s);
+				return STEP_WAIT;
+			}
+			io->region = region;
+			io->flags |= TIER_IO_INTENT;
+		}
+		if (io->fast && io->slot == TIER_NO_SLOT) {
+			io->slot = __tier_slot_alloc(t, io->hold.block);
+			if (io->slot == TIER_NO_SLOT) {
+				io->fast = 0;
+				io->route = TIER_ROUTE_SLOW;
+				io->flags &= ~TIER_IO_BOTH;
+			} else {
+				*events |= EVENT_INSERTED;
+			}
+		} else if (io->fast && (tier_slot_flags(&t->map, io->slot) & TIER_SLOT_EVICTED)) {
+			__tier_slot_reuse(t, io->slot);
+			*events |= EVENT_KEPT;
+		}
+		plan_fua(io);
+		if (t->mode == TIER_MODE_WRITEBACK) {
+			this_cpu_inc(*t->dirtying);
+			io->flags |= TIER_IO_DIRTYING;
+		}
+	}
+	count_access(io, hit);
+	if (hit) {
+		*events |= EVENT_HIT;
+		if (tier_slot_flags(&t->map, io->slot) & TIER_SLOT_TRACKED)
+			*events |= EVENT_FILL_HIT;
+	}
+	return STEP_GO;
+}
+
+static void fill_access(const struct tier_io *io, struct tier_access *a)
+{
+	a->sector = io->start;
+	a->sectors = io->sectors;
+	a->now = tier_now();
+	a->flags = io_is_write(io) ? TIER_ACCESS_WRITE : 0;
+	if (io->mask == tier_block_mask(io->t, io->hold.block) && io->full == io->mask)
+		a->flags |= TIER_ACCESS_WHOLE;
+	if (io->slot == TIER_NO_SLOT)
+		a->flags |= TIER_ACCESS_NEW;
+	else if (io->mask & ~tier_slot_valid(&io->t->map, io->slot))
+		a->flags |= TIER_ACCESS_PARTIAL;
+}
+
+/* ask for admission; config_sem held for reading, no lock */
+static void ask_policy(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	struct tier_access a;
+
+	fill_access(io, &a);
+	io->admit = t->policy->type->miss(t->policy, io->hold.block, &a);
+	io->flags |= TIER_IO_ADMITTED;
+	if (io->admit == TIER_PROMOTE && !tier_promote_later(t, io->hold.block))
+		t->policy->type->aborted(t->policy, io->hold.block);
+}
+
+/* tell the policy; config_sem held for reading, no lock */
+static void tell_policy(struct tier_io *io, u32 events)
+{
+	struct tier *t = io->t;
+	struct tier_access a;
+
+	if (!events)
+		return;
+	fill_access(io, &a);
+	if (events & EVENT_INSERTED)
+		t->policy->type->inserted(t->policy, io->hold.block, io->slot, &a);
+	if (events & EVENT_KEPT)
+		t->policy->type->victim_kept(t->policy, io->hold.block, io->slot);
+	if (events & EVENT_HIT)
+		t->policy->type->hit(t->policy, io->slot, &a);
+	if ((events & EVENT_FILL_HIT) && !tier_fill_hit(t->fill, tier_from_block(io->hold.block), io->mask))
+		tier_slot_untrack(t, io->slot, io->hold.block);
+}
+
+/* ---- go ---- */
+
+static void slow_begin(struct tier_io *io)
+{
+	struct tier_dev *d = &io->t->slow;
+
+	atomic_inc(&d->inflight);
+	WRITE_ONCE(d->last, jiffies);
+	io->flags |= TIER_IO_SLOW;
+}
+
+static void slow_end(struct tier_io *io)
+{
+	if (!(io->flags & TIER_IO_SLOW))
+		return;
+	io->flags &= ~TIER_IO_SLOW;
+	WRITE_ONCE(io->t->slow.last, jiffies);
+	atomic_dec(&io->t->slow.inflight);
+}
+
+/* the fill was not sampled for long enough, or is no longer */
+void tier_slot_untrack(struct tier *t, tier_slot_t slot, tier_block_t block)
+{
+	struct tier_stripe *s = tier_stripe(t, block);
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (tier_map_lookup(&t->map, block) == slot)
+		tier_slot_change_flags(&t->map, slot, TIER_SLOT_TRACKED, 0);
+	spin_unlock_irqrestore(&s->lock, flags);
+}
+
+/* point the bio at its one device */
+static void remap(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	struct bio *bio = io_bio(io);
+
+	bio->bi_opf = io->opf;
+	if (io->route == TIER_ROUTE_FAST) {
+		bio_set_dev(bio, t->fast.dm->bdev);
+		bio->bi_iter.bi_sector = tier_slot_sector(t, io->slot) + (io->start & (t->g.block_sectors - 1));
+		if (io->flags & TIER_IO_FAST_FUA)
+			bio->bi_opf |= REQ_FUA;
+	} else {
+		slow_begin(io);
+		bio_set_dev(bio, t->slow.dm->bdev);
+		bio->bi_iter.bi_sector = io->start;
+		if (io->flags & TIER_IO_FUA)
+			bio->bi_opf |= REQ_FUA;
+	}
+	io->iter = bio->bi_iter;
+}
+
+/* Return: a DM_MAPIO_* value; except for REMAPPED the bio must not be touched any more */
+static int process(struct tier_io *io, bool in_map)
+{
+	struct tier *t = io->t;
+	struct tier_stripe *s = tier_stripe(t, io->hold.block);
+	unsigned long flags;
+	enum step step;
+	u32 events = 0;
+
+	if (tier_health(t) >= TIER_HEALTH_RO &&
+	    (io_is_write(io) || tier_health(t) == TIER_HEALTH_FAIL)) {
+		if (io->hold.state == TIER_HOLD_GRANTED)
+			tier_hold_release(t, &io->hold);
+		if (!in_map)
+			tier_io_complete(io, BLK_STS_IOERR);
+		return in_map ? DM_MAPIO_KILL : DM_MAPIO_SUBMITTED;
+	}
+	percpu_down_read(&t->config_sem);
+	for (;;) {
+		spin_lock_irqsave(&s->lock, flags);
+		step = decide(io, s, in_map, &events);
+		spin_unlock_irqrestore(&s->lock, flags);
+		if (step != STEP_ASK)
+			break;
+		ask_policy(io);
+	}
+	if (step == STEP_GO)
+		tell_policy(io, events);
+	percpu_up_read(&t->config_sem);
+
+	if (step == STEP_WAIT)
+		return DM_MAPIO_SUBMITTED;
+	if (step == STEP_FILL) {
+		tier_io_queue(t, io, &t->fills);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (io->route == TIER_ROUTE_LEGS) {
+		tier_io_queue(t, io, &t->deferred);
+		return DM_MAPIO_SUBMITTED;
+	}
+	remap(io);
+	return DM_MAPIO_REMAPPED;
+}
+
+/* ---- legs ---- */
+
+static int finish(struct tier_io *io, blk_status_t *status);
+
+static void legs_put(struct tier_io *io)
+{
+	blk_status_t status = BLK_STS_OK;
+
+	if (!atomic_dec_and_test(&io->legs))
+		return;
+	if (finish(io, &status) == DM_ENDIO_DONE)
+		tier_io_complete(io, status);
+}
+
+static void leg_end_fast(struct bio *leg)
+{
+	struct tier_io *io = leg->bi_private;
+
+	if (leg->bi_status)
+		WRITE_ONCE(io->fast_error, leg->bi_status);
+	bio_put(leg);
+	legs_put(io);
+}
+
+static void leg_end_slow(struct bio *leg)
+{
+	struct tier_io *io = leg->bi_private;
+
+	if (leg->bi_status)
+		WRITE_ONCE(io->slow_error, leg->bi_status);
+	bio_put(leg);
+	legs_put(io);
+}
+
+/* send sectors @first to @end of the block, as far as the request has them, to one device */
+static void send_leg(struct tier_io *io, bool fast, u32 first, u32 end)
+{
+	struct tier *t = io->t;
+	struct tier_dev *d = fast ? &t->fast : &t->slow;
+	u32 off = io->start & (t->g.block_sectors - 1);
+	struct bio *leg;
+
+	first = max(first, off);
+	end = min(end, off + io->sectors);
+	leg = bio_alloc_clone(d->dm->bdev, io_bio(io), GFP_NOIO, &t->bios);
+	leg->bi_opf = io->opf;
+	if (!fast && (io->flags & TIER_IO_FUA))
+		leg->bi_opf |= REQ_FUA;
+	bio_trim(leg, first - off, end - first);
+	leg->bi_iter.bi_sector = fast ? tier_slot_sector(t, io->slot) + first : io->start + first - off;
+	leg->bi_end_io = fast ? leg_end_fast : leg_end_slow;
+	leg->bi_private = io;
+	atomic_inc(&io->legs);
+	submit_bio_noacct(leg);
+}
+
+/* worker; the bio's own data and iterator stay untouched */
+static void submit_legs(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	u32 shift = t->g.granule_shift;
+	u32 first = __ffs64(io->mask), last = tier_last_granule(io->mask);
+	u32 i, end;
+
+	atomic_set(&io->legs, 1);
+	io->fast_error = BLK_STS_OK;
+	io->slow_error = BLK_STS_OK;
+	slow_begin(io);
+	if (io->flags & TIER_IO_BOTH)
+		send_leg(io, false, first << shift, (last + 1) << shift);
+	for (i = first; i <= last; i = end) {
+		bool fast = io->fast >> i & 1;
+
+		for (end = i + 1; end <= last && (io->fast >> end & 1) == fast; end++)
+			;
+		if (fast || !(io->flags & TIER_IO_BOTH))
+			send_leg(io, fast, i << shift, end << shift);
+	}
+	legs_put(io);
+}
+
+/* ---- finish ---- */
+
+/* a write went through, or didn't: what the slot holds now.  Returns what the caller is told */
+static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, bool *again)
+{
+	u64 fast = io->fast;
+	u64 lost = fast & *dirty & ~io->full;	/* parts of dirty granules: nowhere else to go */
+
+	if (io->fast_error) {
+		/* what is on the fast device now is unknown; dirty granules keep their record */
+		*valid &= ~(fast & ~*dirty);
+		if (lost)
+			return io->fast_error;
+		if (!(io->flags & TIER_IO_BOTH)) {
+			*again = true;
+			return BLK_STS_OK;
+		}
+		if (io->slow_error)
+			return io->slow_error;
+		*valid &= ~fast;
+		*dirty &= ~fast;
+		return BLK_STS_OK;
+	}
+	if (io->slow_error) {
+		/* the slow device may have the old data or the new: no copy may say otherwise */
+		*valid &= ~((io->flags & TIER_IO_BOTH ? fast : io->drop) & ~*dirty);
+		if (!(io->flags & TIER_IO_BOTH)) {
+			*valid |= fast;
+			*dirty |= fast;
+		}
+		return io->slow_error;
+	}
+	if (io->flags & TIER_IO_BOTH) {
+		*valid |= fast & (io->full | *valid);
+		*dirty &= ~(fast & io->full);
+	} else {
+		*valid = (*valid & ~io->drop) | fast;
+		*dirty = (*dirty & ~io->drop) | fast;
+	}
+	return BLK_STS_OK;
+}
+
+/* a read of a clean copy failed: drop the copy and read the slow device instead */
+static blk_status_t __settle_read(struct tier_io *io, u64 *valid, u64 *dirty, bool *again)
+{
+	if (io->fast_error) {
+		*valid &= ~(io->fast & ~*dirty);
+		if (io->fast & *dirty)
+			return io->fast_error;
+		*again = true;
+		return BLK_STS_OK;
+	}
+	return io->slow_error;
+}
+
+static void reset_bio(struct tier_io *io)
+{
+	struct bio *bio = io_bio(io);
+
+	bio->bi_status = BLK_STS_OK;
+	bio->bi_iter = io->iter;
+	bio->bi_opf = io->opf;
+	/* a lower layer that split it left it at 0 */
+	atomic_set(&bio->__bi_remaining, 1);
+}
+
+/*
+ * The I/O is done on all devices; io->fast_error and slow_error are set.  Any context.
+ * Return: DM_ENDIO_DONE with *status, or DM_ENDIO_INCOMPLETE if the bio will be ended later.
+ */
+static int finish(struct tier_io *io, blk_status_t *status)
+{
+	struct tier *t = io->t;
+	struct tier_stripe *s = tier_stripe(t, io->hold.block);
+	bool write = io_is_write(io), again = false;
+	unsigned long flags;
+
+	slow_end(io);
+	/* "not supported" is no sign of a failing device */
+	if (io->fast_error && io->fast_error != BLK_STS_NOTSUPP && io->fast_error != BLK_STS_TARGET)
+		tier_fast_error(t, write ? "write" : "read", io->start);
+	if (write) {
+		if (io->fast && !(io->flags & TIER_IO_FAST_FUA))
+			tier_dev_dirtied(&t->fast);
+		if ((io->fast != io->mask || (io->flags & TIER_IO_BOTH)) && !(io->flags & TIER_IO_FUA))
+			tier_dev_dirtied(&t->slow);
+	}
+	spin_lock_irqsave(&s->lock, flags);
+	*status = io->fast_error ?: io->slow_error;
+	if (io->slot != TIER_NO_SLOT) {
+		u64 valid = tier_slot_valid(&t->map, io->slot);
+		u64 dirty = tier_slot_dirty(&t->map, io->slot);
+
+		if (write || *status) {
+			*status = write ? __settle_write(io, &valid, &dirty, &again) :
+					  __settle_read(io, &valid, &dirty, &again);
+			__tier_slot_update(t, io->slot, valid, dirty);
+			/* nothing landed after all: let the commit give the slot back */
+			if (!valid)
+				__tier_slot_changed(t, io->slot);
+		}
+	}
+	if (io->flags & TIER_IO_INTENT)
+		tier_intent_put(t, io->region);
+	__tier_hold_release(s, &io->hold, tier_io_grant);
+	spin_unlock_irqrestore(&s->lock, flags);
+
+	if (io->flags & TIER_IO_DIRTYING)
+		this_cpu_dec(*t->dirtying);
+	io->flags &= ~(TIER_IO_INTENT | TIER_IO_DIRTYING | TIER_IO_HELD);
+	if (again) {
+		io->flags |= TIER_IO_NO_FAST | TIER_IO_NO_FILL;
+		reset_bio(io);
+		tier_io_defer(io);
+		return DM_ENDIO_INCOMPLETE;
+	}
+	if (*status) {
+		tier_count(t, write ? TIER_STAT_WRITE_ERRORS : TIER_STAT_READ_ERRORS, 1);
+		return DM_ENDIO_DONE;
+	}
+	if (!(io->flags & TIER_IO_COMMIT))
+		return DM_ENDIO_DONE;
+	spin_lock_irqsave(&t->commit_lock, flags);
+	list_add_tail(&io->list, &t->commits);
+	spin_unlock_irqrestore(&t->commit_lock, flags);
+	queue_work(t->commit_wq, &t->commit_work);
+	return DM_ENDIO_INCOMPLETE;
+}
+
+/**
+ * tier_io_end() - end_io of the target
+ * @t: target
+ * @bio: done
+ * @error: in and out
+ *
+ * Context: any.
+ * Return: DM_ENDIO_*.
+ */
+int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error)
+{
+	struct tier_io *io = dm_per_bio_data(bio, sizeof(*io));
+	struct tier_dev *d;
+
+	switch (io->route) {
+	case TIER_ROUTE_FAST:
+		io->fast_error = *error;
+		io->slow_error = BLK_STS_OK;
+		return finish(io, error);
+	case TIER_ROUTE_SLOW:
+		io->fast_error = BLK_STS_OK;
+		io->slow_error = *error;
+		return finish(io, error);
+	case TIER_ROUTE_FLUSH:
+		d = io->admit ? &t->fast : &t->slow;
+		if (*error)
+			tier_dev_dirtied(d);
+		atomic_dec(&d->flushing);
+		return DM_ENDIO_DONE;
+	default:
+		return DM_ENDIO_DONE;
+	}
+}
+
+/* ---- map ---- */
+
+/*
+ * Nothing to commit: only the devices that hold unflushed writes are flushed, and if that is one, the bio
+ * itself goes there.
+ */
+static int map_flush(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	bool fast = tier_flush_needed(t, &t->fast);
+	bool slow = tier_flush_needed(t, &t->slow);
+	struct tier_dev *d = fast ? &t->fast : &t->slow;
+
+	if (tier_health(t) >= TIER_HEALTH_RO)
+		return DM_MAPIO_KILL;
+	if ((fast && slow) || tier_commit_pending(t)) {
+		spin_lock_irq(&t->commit_lock);
+		list_add_tail(&io->list, &t->flushes);
+		spin_unlock_irq(&t->commit_lock);
+		queue_work(t->commit_wq, &t->commit_work);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (!fast && !slow) {
+		tier_io_complete(io, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
+	io->route = TIER_ROUTE_FLUSH;
+	io->admit = fast;
+	atomic_inc(&d->flushing);
+	/* pairs with tier_flush_needed(): flushing is seen before dirtied is seen false */
+	smp_mb__after_atomic();
+	WRITE_ONCE(d->dirtied, false);
+	bio_set_dev(io_bio(io), d->dm->bdev);
+	return DM_MAPIO_REMAPPED;
+}
+
+/**
+ * tier_io_map() - map of the target
+ * @t: target
+ * @bio: a clone of device-mapper's
+ *
+ * Context: process, may sleep for a moment.
+ * Return: DM_MAPIO_*.
+ */
+int tier_io_map(struct tier *t, struct bio *bio)
+{
+	struct tier_io *io = dm_per_bio_data(bio, sizeof(*io));
+	u32 rest;
+
+	memset(io, 0, sizeof(*io));
+	io->t = t;
+	io->slot = TIER_NO_SLOT;
+	if (bio->bi_opf & REQ_PREFLUSH)
+		return map_flush(io);
+
+	io->start = dm_target_offset(t->ti, bio->bi_iter.bi_sector);
+	io->sectors = bio_sectors(bio);
+	if (bio_op(bio) == REQ_OP_DISCARD)
+		return tier_discard_map(t, io, bio);
+	if (unlikely(!io->sectors)) {
+		tier_io_complete(io, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
+	rest = t->g.block_sectors - (io->start & (t->g.block_sectors - 1));
+	if (io->sectors > rest) {
+		io->sectors = rest;
+		dm_accept_partial_bio(bio, rest);
+	}
+	if (op_is_write(bio_op(bio)))
+		io->flags |= TIER_IO_WRITE;
+	if (bio->bi_opf & REQ_FUA)
+		io->flags |= TIER_IO_FUA;
+	io->opf = bio->bi_opf & ~REQ_FUA;
+	io->iter = bio->bi_iter;
+	io->hold.block = tier_to_block(io->start >> t->g.block_shift);
+	set_masks(io);
+	return process(io, true);
+}
+
+/* bios that had to wait, and reads to be filled */
+void tier_io_work(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, io_work);
+	struct tier_io *io, *tmp;
+	LIST_HEAD(deferred);
+	LIST_HEAD(fills);
+
+	spin_lock_irq(&t->io_lock);
+	list_splice_init(&t->deferred, &deferred);
+	list_splice_init(&t->fills, &fills);
+	spin_unlock_irq(&t->io_lock);
+
+	list_for_each_entry_safe(io, tmp, &deferred, list) {
+		if (io->route == TIER_ROUTE_LEGS) {
+			submit_legs(io);
+		} else {
+			io->route = TIER_ROUTE_NONE;
+			if (process(io, false) == DM_MAPIO_REMAPPED)
+				submit_bio_noacct(io_bio(io));
+		}
+	}
+	list_for_each_entry_safe(io, tmp, &fills, list)
+		tier_copy_fill(io);
+}

@@ -1,0 +1,521 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * From metadata to core, and the clean stop.
+ *
+ * tier_load() runs when a table becomes live, never earlier: on a reload the old table is still writing.
+ *
+ *	open, check against the table -> claim -> check the fast device -> resize -> read all
+ *	-> is the slow device the one we left? -> activate -> drop what can't be trusted
+ */
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "tier.h"
+
+static int refuse(struct tier *t, int r, const char *why)
+{
+	DMERR("%s: %s", t->name, why);
+	return r;
+}
+
+/* ---- checks ---- */
+
+static int check_table(struct tier *t, const struct tier_sb *sb)
+{
+	const struct tier_geometry *g = &sb->geometry;
+
+	if (sb->incompat & TIER_FEATURE_INCOMPAT_EXCLUSIVE || g->nr_devs != 2 || g->devs[0].role != TIER_ROLE_FAST ||
+	    g->devs[1].role != TIER_ROLE_SLOW)
+		return refuse(t, -EINVAL, "metadata are not those of a cache (tiered mode needs a newer version)");
+	if (g->block_sectors != t->block_sectors) {
+		DMERR("%s: block size %u in the table line, but %u in the metadata", t->name, t->block_sectors,
+		      g->block_sectors);
+		return -EINVAL;
+	}
+	if (t->ti->len < g->nr_sectors) {
+		DMERR("%s: table is %llu sectors long, but the metadata are for %llu; a slow device can't shrink",
+		      t->name, (unsigned long long)t->ti->len, g->nr_sectors);
+		return -EINVAL;
+	}
+	if (sb->flags & TIER_SB_NEEDS_CHECK)
+		return refuse(t, -EILSEQ, "metadata need a check: run dmtier check");
+	return 0;
+}
+
+/**
+ * tier_check_sb() - do these metadata belong to this table line?
+ * @t: constructed
+ *
+ * A first look, in the constructor: reads the superblock and nothing else.
+ * Context: may sleep.
+ * Return: 0 or an error, with a message in the kernel log.
+ */
+int tier_check_sb(struct tier *t)
+{
+	struct tier_metadata *md = tier_metadata_open(t->meta_dev->bdev, bdev_nr_sectors(t->meta_dev->bdev), t->name);
+	int r;
+
+	if (IS_ERR(md))
+		return PTR_ERR(md);
+	r = check_table(t, tier_metadata_sb(md));
+	tier_metadata_close(md);
+	return r;
+}
+
+/* ---- core structures ---- */
+
+void tier_set_reserve(struct tier *t)
+{
+	u32 n = t->map.nr_slots, r = t->tune.v[TIER_TUNE_RESERVE];
+
+	if (!r)
+		r = clamp(n / 64, 8U, 4096U);
+	WRITE_ONCE(t->reserve, min(r, n / 4));
+}
+
+static int alloc_core(struct tier *t)
+{
+	u32 n = t->g.nr_slots, i;
+	u64 nr_regions;
+
+	if (tier_map_init(&t->map, n, t->g.nr_granules, TIER_MAX_STRIPES))
+		return -ENOMEM;
+	t->stripes = kvmalloc_array(t->map.stripe_mask + 1, sizeof(*t->stripes), GFP_KERNEL);
+	t->changed = vzalloc(BITS_TO_LONGS(n) * sizeof(long));
+	t->changed_sum = vzalloc(BITS_TO_LONGS(BITS_TO_LONGS(n)) * sizeof(long));
+	t->regions = kvcalloc(t->g.nr_regions, sizeof(*t->regions), GFP_KERNEL);
+	t->max_snapshot = min(tier_metadata_txn_capacity(t->md) - TIER_INTENT_WORDS, 8192U);
+	t->snapshot = kvmalloc_array(t->max_snapshot, sizeof(*t->snapshot), GFP_KERNEL);
+
+	t->wb_shift = 0;
+	while ((nr_regions = ((t->g.nr_blocks - 1) >> t->wb_shift) + 1) > TIER_MAX_WB_REGIONS)
+		t->wb_shift++;
+	t->nr_wb_regions = nr_regions;
+	t->wb_dirty = kvcalloc(nr_regions, sizeof(*t->wb_dirty), GFP_KERNEL);
+	t->fill = tier_fill_create(t->g.nr_sectors, t->g.block_sectors, t->g.granule_sectors);
+	if (!t->stripes || !t->changed || !t->changed_sum || !t->regions || !t->snapshot || !t->wb_dirty ||
+	    IS_ERR_OR_NULL(t->fill))
+		return -ENOMEM;
+	for (i = 0; i <= t->map.stripe_mask; i++)
+		tier_stripe_init(&t->stripes[i]);
+	bitmap_zero(t->intent_changed, TIER_INTENT_WORDS);
+	memset(t->intent, 0, sizeof(t->intent));
+	t->nr_intents = 0;
+	atomic_set(&t->nr_used, 0);
+	atomic_set(&t->nr_evicted, 0);
+	atomic_set(&t->nr_dirty_slots, 0);
+	atomic64_set(&t->nr_dirty, 0);
+	atomic_set(&t->nr_changed, 0);
+	atomic64_set(&t->unwritable, 0);
+	t->nr_want_clean = 0;
+	t->wb_cursor = 0;
+	t->wb_active = false;
+	t->flush_state = TIER_FLUSH_IDLE;
+	tier_set_reserve(t);
+	return 0;
+}
+
+/**
+ * tier_unload() - free all that tier_load() made; writes nothing
+ * @t: loaded, half loaded or not loaded; nothing is under way
+ */
+void tier_unload(struct tier *t)
+{
+	t->loaded = false;
+	tier_unclaim(t);
+	if (t->policy)
+		tier_policy_stop(t);
+	if (!IS_ERR_OR_NULL(t->fill))
+		tier_fill_destroy(t->fill);
+	t->fill = NULL;
+	kvfree(t->wb_dirty);
+	t->wb_dirty = NULL;
+	kvfree(t->snapshot);
+	t->snapshot = NULL;
+	kvfree(t->regions);
+	t->regions = NULL;
+	vfree(t->changed_sum);
+	t->changed_sum = NULL;
+	vfree(t->changed);
+	t->changed = NULL;
+	kvfree(t->stripes);
+	t->stripes = NULL;
+	tier_map_exit(&t->map);
+	if (t->md)
+		tier_metadata_close(t->md);
+	t->md = NULL;
+}
+
+/* ---- load ---- */
+
+struct load {
+	struct tier *t;
+	u64 cut;		/* slots from here on are going to be cut */
+	u64 cut_dirty;		/* dirty ones among them */
+	u64 duplicate;		/* a block in two slots, plus one */
+	bool hints;
+};
+
+static int cut_slot(void *context, tier_slot_t slot, const struct tier_record *rec)
+{
+	struct load *l = context;
+
+	if (tier_from_slot(slot) >= l->cut && rec->dirty)
+		l->cut_dirty++;
+	return 0;
+}
+
+static int load_slot(void *context, tier_slot_t slot, const struct tier_record *rec)
+{
+	struct load *l = context;
+	struct tier *t = l->t;
+	u64 block = tier_from_block(rec->block);
+
+	if (!rec->valid)
+		return 0;
+	if (tier_map_lookup(&t->map, rec->block) != TIER_NO_SLOT) {
+		DMERR("%s: block %llu is in slot %u and in slot %u", t->name, block,
+		      tier_from_slot(tier_map_lookup(&t->map, rec->block)), tier_from_slot(slot));
+		return -EILSEQ;
+	}
+	tier_map_insert(&t->map, slot, rec->block, rec->flags & TIER_REC_FLAGS);
+	tier_slot_set_granules(&t->map, slot, rec->valid, rec->dirty);
+	atomic_inc(&t->nr_used);
+	if (rec->dirty) {
+		atomic64_add(hweight64(rec->dirty), &t->nr_dirty);
+		atomic_inc(&t->nr_dirty_slots);
+		atomic_inc(&t->wb_dirty[block >> t->wb_shift]);
+	}
+	return 0;
+}
+
+static void load_hint(void *context, tier_slot_t slot, u32 hint)
+{
+	struct load *l = context;
+	struct tier *t = l->t;
+
+	if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))
+		return;
+	l->hints = true;
+	t->policy->type->load_hint(t->policy, tier_slot_block(&t->map, slot), slot, hint);
+}
+
+/* the devices have other sizes than at the last stop: change the metadata, which are read anew afterwards */
+static int resize(struct tier *t, u64 *intent)
+{
+	struct tier_geometry *g = kmalloc(sizeof(*g), GFP_KERNEL);
+	const struct tier_metadata_load_ops ops = { .slot = cut_slot };
+	struct load l = { .t = t };
+	const char *why;
+	int r;
+
+	if (!g)
+		return -ENOMEM;
+	*g = tier_metadata_sb(t->md)->geometry;
+	why = tier_geometry_resize(g, t->fast.sectors, t->ti->len);
+	if (why) {
+		r = refuse(t, -EINVAL, why);
+		goto out;
+	}
+	l.cut = g->nr_slots;
+	r = tier_metadata_load(t->md, "", &ops, &l, intent);
+	if (r)
+		goto out;
+	if (l.cut_dirty) {
+		DMERR("%s: fast device shrank to %llu slots, but %llu slots behind that hold dirty data: give it its old size and flush first",
+		      t->name, g->nr_slots, l.cut_dirty);
+		r = -EBUSY;
+		goto out;
+	}
+	r = tier_metadata_checkpoint(t->md) ?: tier_metadata_resize(t->md, g);
+	if (!r)
+		DMINFO("%s: now %llu slots, %llu sectors", t->name, g->nr_slots, g->nr_sectors);
+out:
+	kfree(g);
+	return r;
+}
+
+static bool size_changed(struct tier *t)
+{
+	struct tier_geometry *g = kmalloc(sizeof(*g), GFP_KERNEL);
+	const struct tier_geometry *now = &tier_metadata_sb(t->md)->geometry;
+	bool changed = true;
+
+	if (!g)
+		return true;
+	*g = *now;
+	/* the rest of a slot at the end of the device is no change */
+	if (!tier_geometry_resize(g, t->fast.sectors, t->ti->len))
+		changed = g->nr_slots != now->nr_slots || g->nr_sectors != now->nr_sectors;
+	kfree(g);
+	return changed;
+}
+
+static int open_metadata(struct tier *t)
+{
+	t->md = tier_metadata_open(t->meta_dev->bdev, bdev_nr_sectors(t->meta_dev->bdev), t->name);
+	if (IS_ERR(t->md)) {
+		int r = PTR_ERR(t->md);
+
+		t->md = NULL;
+		return r;
+	}
+	return 0;
+}
+
+/*
+ * The last granule was short and the device has grown: what the granule has gained is not in the slot.
+ * A clean copy goes; a dirty one gets the rest from the slow device.
+ */
+static int complete_last_granule(struct tier *t, u64 old_sectors)
+{
+	u32 gran = t->g.granule_sectors;
+	u64 start = round_down(old_sectors, gran);
+	u64 end = min_t(u64, start + gran, t->ti->len);
+	tier_block_t block = tier_to_block(start >> t->g.block_shift);
+	u32 off = start & (t->g.block_sectors - 1);
+	u64 bit = BIT_ULL(off >> t->g.granule_shift);
+	tier_slot_t slot;
+	int r;
+
+	if (start == old_sectors || end == old_sectors)
+		return 0;
+	slot = tier_map_lookup(&t->map, block);
+	if (slot == TIER_NO_SLOT || !(tier_slot_valid(&t->map, slot) & bit))
+		return 0;
+	if (!(tier_slot_dirty(&t->map, slot) & bit)) {
+		spin_lock_irq(&tier_stripe(t, block)->lock);
+		__tier_slot_update(t, slot, tier_slot_valid(&t->map, slot) & ~bit, tier_slot_dirty(&t->map, slot));
+		spin_unlock_irq(&tier_stripe(t, block)->lock);
+		return 0;
+	}
+	r = tier_copy_sectors(t, old_sectors, tier_slot_sector(t, slot) + off + (old_sectors - start),
+			      end - old_sectors);
+	return r ? refuse(t, r, "the last dirty granule can't be completed after the device has grown") : 0;
+}
+
+/* every clean granule goes; the caller commits */
+static void drop_clean(struct tier *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->map.nr_slots; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+		struct tier_stripe *s;
+
+		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))
+			continue;
+		s = tier_stripe(t, tier_slot_block(&t->map, slot));
+		spin_lock_irq(&s->lock);
+		__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
+		spin_unlock_irq(&s->lock);
+		cond_resched();
+	}
+}
+
+static u32 fingerprint_seed(const struct tier_sb *sb)
+{
+	return tier_csum_seed(sb->uuid);
+}
+
+/* I13: was the slow device written to since the clean stop? */
+static int check_slow(struct tier *t, bool *changed)
+{
+	const struct tier_sb *sb = tier_metadata_sb(t->md);
+	const struct tier_fingerprint *was = &sb->fp[1];
+	struct tier_fingerprint now;
+	int r;
+
+	*changed = false;
+	if (!(sb->flags & TIER_SB_CLEAN) || !was->sectors)
+		return 0;
+	if (was->sectors > bdev_nr_sectors(t->slow.dm->bdev)) {
+		*changed = true;
+	} else {
+		r = tier_fingerprint_read(t->slow.dm->bdev, was->sectors, fingerprint_seed(sb), &now);
+		if (r)
+			return refuse(t, r, "slow device can't be read");
+		*changed = now.head != was->head || now.samples != was->samples;
+	}
+	if (!*changed)
+		return 0;
+	if (atomic64_read(&t->nr_dirty) && !t->accept_changed_slow) {
+		DMERR("%s: slow device was written to since the last clean stop, while %lld granules of newer data are on the fast device; feature accept_changed_slow starts all the same: the newer data win, all clean copies are dropped",
+		      t->name, (long long)atomic64_read(&t->nr_dirty));
+		return -ESTALE;
+	}
+	DMWARN("%s: slow device was written to since the last clean stop: clean copies are dropped", t->name);
+	return 0;
+}
+
+static int read_metadata(struct tier *t, u64 *intent)
+{
+	const struct tier_metadata_load_ops ops = { .slot = load_slot, .hint = load_hint };
+	struct load l = { .t = t };
+	char *error;
+	u32 i;
+	int r;
+
+	t->g = tier_metadata_sb(t->md)->geometry;
+	t->fast.start = t->g.devs[0].data_start;
+	/* the size of a transaction is known once the journal is loaded */
+	r = alloc_core(t);
+	if (r)
+		return refuse(t, r, "not enough memory");
+	error = kzalloc(TIER_ERROR_LEN, GFP_KERNEL);
+	if (!error)
+		return -ENOMEM;
+	r = tier_policy_start(t, error);
+	if (r)
+		refuse(t, r, error);
+	kfree(error);
+	if (r)
+		return r;
+	r = tier_metadata_load(t->md, tier_policy_ranking(t)->type->name, &ops, &l, intent);
+	if (r)
+		return r;
+	if (!l.hints)
+		tier_policy_load(t);
+	for (i = t->map.nr_slots; i--;)
+		if (!(tier_slot_flags(&t->map, tier_to_slot(i)) & TIER_SLOT_MAPPED))
+			tier_map_put_free(&t->map, tier_to_slot(i));
+	return 0;
+}
+
+static int go_live(struct tier *t, const u64 *intent, bool drop, u64 old_sectors)
+{
+	bool clean = tier_metadata_sb(t->md)->flags & TIER_SB_CLEAN;
+	int r;
+
+	r = complete_last_granule(t, old_sectors);
+	if (r)
+		return r;
+	r = tier_metadata_activate(t->md, t->fast.dm->bdev);
+	if (r)
+		return refuse(t, r, "metadata can't be written");
+	if (drop)
+		drop_clean(t);
+	if (!clean)
+		r = tier_commit_recovered(t, intent);
+	if (!r && atomic_read(&t->nr_changed))
+		r = tier_commit_final(t);
+	return r;
+}
+
+static int load(struct tier *t, u64 *intent)
+{
+	const struct tier_sb *sb;
+	const char *why;
+	u64 old_sectors;
+	bool drop;
+	int r;
+
+	r = open_metadata(t) ?: check_table(t, tier_metadata_sb(t->md));
+	if (r)
+		return r;
+	sb = tier_metadata_sb(t->md);
+	r = tier_claim(t, sb->uuid, &why);
+	if (r)
+		return refuse(t, r, why);
+	r = tier_metadata_check_fast(t->md, t->fast.dm->bdev, &why);
+	if (r)
+		return refuse(t, r, why);
+	old_sectors = sb->geometry.nr_sectors;
+	if (size_changed(t)) {
+		r = resize(t, intent);
+		tier_metadata_close(t->md);
+		t->md = NULL;
+		r = r ?: open_metadata(t);
+		if (r)
+			return r;
+		sb = tier_metadata_sb(t->md);
+	}
+	if (!t->mode_given && sb->mode < TIER_MODE_TIERED)
+		t->mode = sb->mode;
+	r = read_metadata(t, intent) ?: check_slow(t, &drop) ?: go_live(t, intent, drop, old_sectors);
+	if (r)
+		return r;
+	/* with dirty data, what was wanted last can't be known to be reached */
+	t->settled = atomic64_read(&t->nr_dirty) ? TIER_MODE_WRITEBACK : t->mode;
+	tier_metadata_set_mode(t->md, t->mode);
+	t->loaded = true;
+	return 0;
+}
+
+/**
+ * tier_load() - load the metadata and go live
+ * @t: constructed
+ *
+ * Context: may sleep.
+ * Return: 0 or an error, with a message in the kernel log; then nothing is left behind in core.
+ */
+int tier_load(struct tier *t)
+{
+	u64 *intent = kcalloc(TIER_INTENT_WORDS, sizeof(*intent), GFP_KERNEL);
+	int r;
+
+	if (!intent)
+		return -ENOMEM;
+	r = load(t, intent);
+	kfree(intent);
+	if (r)
+		tier_unload(t);
+	return r;
+}
+
+/**
+ * tier_reactivate() - go live again after a stop, with what is still in core
+ * @t: loaded and stopped
+ *
+ * Context: may sleep.
+ * Return: 0; -ESTALE if others have used the metadata since; other errors.
+ */
+int tier_reactivate(struct tier *t)
+{
+	const char *why;
+	int r;
+
+	r = tier_claim(t, tier_metadata_sb(t->md)->uuid, &why);
+	if (r)
+		return refuse(t, r, why);
+	if (!tier_metadata_unchanged(t->md))
+		return -ESTALE;
+	return tier_metadata_activate(t->md, t->fast.dm->bdev);
+}
+
+static u32 save_hint(void *context, tier_slot_t slot)
+{
+	struct tier *t = context;
+	struct tier_policy *p = tier_policy_ranking(t);
+
+	if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))
+		return 0;
+	return p->type->save_hint(p, slot);
+}
+
+/**
+ * tier_stop() - clean stop: all is recorded, dirty data stay where they are
+ * @t: loaded, nothing under way
+ *
+ * Context: may sleep.  An error leaves the metadata not clean, which the next start copes with.
+ */
+void tier_stop(struct tier *t)
+{
+	struct tier_fingerprint *fp;
+	int r;
+
+	r = tier_commit_final(t);
+	if (r) {
+		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);
+		goto out;
+	}
+	fp = kcalloc(TIER_MAX_DEVS, sizeof(*fp), GFP_KERNEL);
+	if (fp && tier_fingerprint_read(t->slow.dm->bdev, bdev_nr_sectors(t->slow.dm->bdev),
+					fingerprint_seed(tier_metadata_sb(t->md)), &fp[1]))
+		memset(&fp[1], 0, sizeof(fp[1]));
+	r = tier_metadata_stop(t->md, tier_policy_ranking(t)->type->name, save_hint, t, fp);
+	kfree(fp);
+	if (r)
+		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);
+out:
+	tier_unclaim(t);
+}

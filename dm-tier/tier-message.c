@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages.  Each answers at once; what takes longer goes on in the background and shows in the status:
+ * a flush, a drain after a mode change, and range jobs (promote, demote, pin).
+ */
+#include <linux/slab.h>
+#include "tier.h"
+
+#define MAX_PROMOTE_PAGES	1024	/* 4 MiB of copies under way */
+
+/* change the mode: bios decided from here on follow it; tier_drain_check() sees when the others are done */
+static int set_mode(struct tier *t, enum tier_mode mode)
+{
+	percpu_down_write(&t->config_sem);
+	if (t->mode != mode) {
+		t->mode = mode;
+		tier_metadata_set_mode(t->md, mode);
+	}
+	percpu_up_write(&t->config_sem);
+	tier_wb_kick(t);
+	tier_event(t);
+	return 0;
+}
+
+static int set_tunable(struct tier *t, const char *key, const char *value, char *error)
+{
+	int r;
+
+	percpu_down_write(&t->config_sem);
+	r = tier_tunable_set(&t->tune, key, value, error);
+	if (r == -ENOENT) {
+		r = t->policy->type->set(t->policy, key, value);
+		if (r == -ENOENT)
+			scnprintf(error, TIER_ERROR_LEN, "neither dm-tier nor policy %s has a tunable \"%.32s\"",
+				  t->policy->type->name, key);
+		else if (r)
+			scnprintf(error, TIER_ERROR_LEN, "bad value \"%.32s\" of \"%.32s\"; policy tunables: %s",
+				  value, key, t->policy->type->tunables_help ?: "");
+	}
+	tier_set_reserve(t);
+	percpu_up_write(&t->config_sem);
+	tier_wb_kick(t);
+	return r;
+}
+
+/* ---- promotions that the policy asked for ---- */
+
+/* remember a block to promote; false: too many wait */
+bool tier_promote_later(struct tier *t, tier_block_t block)
+{
+	bool room;
+
+	spin_lock(&t->promote_lock);
+	room = t->promote_head - t->promote_tail < TIER_PROMOTE_RING;
+	if (room)
+		t->promote[t->promote_head++ % TIER_PROMOTE_RING] = tier_from_block(block);
+	spin_unlock(&t->promote_lock);
+	if (room && !READ_ONCE(t->stopping))
+		queue_delayed_work(t->bg_wq, &t->job_work, 1);
+	return room;
+}
+
+/* false: nothing waits, or not now */
+static bool promote_next(struct tier *t)
+{
+	u64 block;
+
+	tier_tokens_refill(t);
+	if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
+		return false;
+	spin_lock(&t->promote_lock);
+	if (t->promote_head == t->promote_tail) {
+		spin_unlock(&t->promote_lock);
+		return false;
+	}
+	block = t->promote[t->promote_tail++ % TIER_PROMOTE_RING];
+	spin_unlock(&t->promote_lock);
+	if (tier_copy_promote(t, tier_to_block(block), false)) {
+		t->mig_tokens -= min_t(u64, t->mig_tokens, t->g.block_sectors);
+		return true;
+	}
+	percpu_down_read(&t->config_sem);
+	t->policy->type->aborted(t->policy, tier_to_block(block));
+	percpu_up_read(&t->config_sem);
+	return true;
+}
+
+/* ---- ranges ---- */
+
+/* blocks that lie wholly or partly in a range */
+static void range_blocks(struct tier *t, const struct tier_message *m, u64 *first, u64 *end)
+{
+	*first = m->first >> t->g.block_shift;
+	*end = ((m->first + m->count - 1) >> t->g.block_shift) + 1;
+}
+
+static int start_job(struct tier *t, const struct tier_message *m, char *error)
+{
+	struct tier_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+	int r = 0;
+
+	if (!job)
+		return -ENOMEM;
+	job->op = m->op;
+	range_blocks(t, m, &job->first, &job->end);
+	job->next = job->first;
+	mutex_lock(&t->job_mutex);
+	if (t->nr_jobs >= TIER_MAX_JOBS) {
+		scnprintf(error, TIER_ERROR_LEN, "%u range jobs are waiting already, try again later", t->nr_jobs);
+		kfree(job);
+		r = -EBUSY;
+	} else {
+		list_add_tail(&job->list, &t->jobs);
+		t->nr_jobs++;
+	}
+	mutex_unlock(&t->job_mutex);
+	if (!r)
+		mod_delayed_work(t->bg_wq, &t->job_work, 0);
+	return r;
+}
+
+void tier_jobs_free(struct tier *t)
+{
+	struct tier_job *job, *tmp;
+
+	list_for_each_entry_safe(job, tmp, &t->jobs, list) {
+		list_del(&job->list);
+		kfree(job);
+	}
+	t->nr_jobs = 0;
+}
+
+static void change_pin(struct tier *t, tier_block_t block, bool pin)
+{
+	struct tier_stripe *s = tier_stripe(t, block);
+	tier_slot_t slot;
+
+	spin_lock_irq(&s->lock);
+	slot = tier_map_lookup(&t->map, block);
+	if (slot != TIER_NO_SLOT && tier_slot_valid(&t->map, slot) &&
+	    !(tier_slot_flags(&t->map, slot) & TIER_SLOT_PINNED) == pin) {
+		tier_slot_change_flags(&t->map, slot, TIER_SLOT_PINNED, pin ? TIER_SLOT_PINNED : 0);
+		__tier_slot_changed(t, slot);
+	}
+	spin_unlock_irq(&s->lock);
+}
+
+static void demote_block(struct tier *t, tier_block_t block)
+{
+	struct tier_stripe *s = tier_stripe(t, block);
+	tier_slot_t slot;
+
+	spin_lock_irq(&s->lock);
+	slot = tier_map_lookup(&t->map, block);
+	if (slot != TIER_NO_SLOT)
+		__tier_slot_evict(t, slot, block);
+	spin_unlock_irq(&s->lock);
+}
+
+/* a step of a job; false: come again later */
+static bool job_block(struct tier *t, struct tier_job *job)
+{
+	tier_block_t block = tier_to_block(job->next);
+	u64 pos = tier_block_sector(t, block);
+	u64 end = pos + tier_block_len(t, block);
+
+	switch (job->op) {
+	case TIER_MSG_PROMOTE:
+	case TIER_MSG_PIN:
+		tier_tokens_refill(t);
+		if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
+			return false;
+		if (job->op == TIER_MSG_PIN)
+			change_pin(t, block, true);
+		while (tier_copy_promote(t, block, job->op == TIER_MSG_PIN))
+			t->mig_tokens -= min_t(u64, t->mig_tokens, t->g.block_sectors);
+		return true;
+	case TIER_MSG_DEMOTE:
+		if (job->pass) {
+			demote_block(t, block);
+			return true;
+		}
+		if (atomic_read(&t->wb_inflight) > 4)
+			return false;
+		while (pos < end && tier_copy_write_back(t, &pos, end, t->g.block_sectors, false))
+			;
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Context: worker, one at a time */
+void tier_job_work(struct work_struct *work)
+{
+	struct tier *t = container_of(to_delayed_work(work), struct tier, job_work);
+	unsigned long until = jiffies + msecs_to_jiffies(50);
+	struct tier_job *job;
+	bool later = false;
+
+	while (!READ_ONCE(t->stopping) && time_before(jiffies, until) && promote_next(t))
+		;
+	mutex_lock(&t->job_mutex);
+	job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
+	while (job && !READ_ONCE(t->stopping) && time_before(jiffies, until) && !later) {
+		if (job->next < job->end) {
+			if (job_block(t, job))
+				job->next++;
+			else
+				later = true;
+			cond_resched();
+			continue;
+		}
+		if (job->op == TIER_MSG_DEMOTE && !job->pass) {
+			if (atomic_read(&t->wb_inflight)) {
+				later = true;
+				continue;
+			}
+			job->pass = 1;
+			job->next = job->first;
+			continue;
+		}
+		if (job->op == TIER_MSG_DEMOTE)
+			tier_commit_kick(t, true);
+		list_del(&job->list);
+		kfree(job);
+		t->nr_jobs--;
+		job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
+	}
+	later = (job || READ_ONCE(t->promote_head) != READ_ONCE(t->promote_tail)) && !READ_ONCE(t->stopping);
+	mutex_unlock(&t->job_mutex);
+	if (later)
+		queue_delayed_work(t->bg_wq, &t->job_work, msecs_to_jiffies(10));
+}
+
+static void unpin_range(struct tier *t, const struct tier_message *m)
+{
+	u64 first, end;
+
+	range_blocks(t, m, &first, &end);
+	if (end - first <= t->map.nr_slots) {
+		for (; first < end; first++) {
+			change_pin(t, tier_to_block(first), false);
+			cond_resched();
+		}
+	} else {
+		u32 i;
+
+		for (i = 0; i < t->map.nr_slots; i++) {
+			u64 b = tier_from_block(tier_slot_block(&t->map, tier_to_slot(i)));
+
+			if (b >= first && b < end)
+				change_pin(t, tier_to_block(b), false);
+			cond_resched();
+		}
+	}
+}
+
+/* granules of a block that lie in the range, rounded outwards */
+static u64 range_mask(struct tier *t, tier_block_t block, const struct tier_message *m)
+{
+	u64 b = tier_block_sector(t, block);
+	u64 start = max_t(u64, m->first, b) - b;
+	u64 end = min_t(u64, m->first + m->count, b + tier_block_len(t, block)) - b;
+
+	return tier_granule_mask(start >> t->g.granule_shift, (end - 1) >> t->g.granule_shift);
+}
+
+/*
+ * Drop the clean copies of a range: the slow device was changed by other means.  All or nothing as to
+ * dirty data: if there are any in the range, nothing is dropped.
+ */
+static int invalidate_range(struct tier *t, const struct tier_message *m, char *error)
+{
+	int pass;
+	u32 i;
+	u64 first, end;
+
+	range_blocks(t, m, &first, &end);
+	for (pass = 0; pass < 2; pass++)
+		for (i = 0; i < t->map.nr_slots; i++) {
+			tier_slot_t slot = tier_to_slot(i);
+			tier_block_t block = tier_slot_block(&t->map, slot);
+			struct tier_stripe *s = tier_stripe(t, block);
+			u64 mask, valid, dirty = 0;
+
+			cond_resched();
+			if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED) || tier_from_block(block) < first ||
+			    tier_from_block(block) >= end)
+				continue;
+			mask = range_mask(t, block, m);
+			spin_lock_irq(&s->lock);
+			if (tier_map_lookup(&t->map, block) == slot) {
+				valid = tier_slot_valid(&t->map, slot);
+				dirty = tier_slot_dirty(&t->map, slot);
+				if (pass)
+					__tier_slot_update(t, slot, valid & (~mask | dirty), dirty);
+			}
+			spin_unlock_irq(&s->lock);
+			if (!pass && (dirty & mask)) {
+				scnprintf(error, TIER_ERROR_LEN,
+					  "block at sector %llu holds dirty data: flush first, nothing was invalidated",
+					  (unsigned long long)tier_block_sector(t, block));
+				return -EBUSY;
+			}
+		}
+	return tier_commit_wait(t);
+}
+
+static void reset_stats(struct tier *t)
+{
+	int cpu;
+
+	/* counts that come in meanwhile may be lost, which nobody can tell from having come before */
+	for_each_possible_cpu(cpu)
+		memset(per_cpu_ptr(t->stats, cpu), 0, sizeof(struct tier_stats));
+}
+
+/**
+ * tier_message() - message of the target
+ * @t: target
+ * @argc: words
+ * @argv: words
+ * @result: unused: the answers are in the status
+ * @maxlen: of @result
+ *
+ * Context: may sleep.
+ * Return: 0; -EINVAL with a sentence in the kernel log, and nothing changed; other errors.
+ */
+int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, unsigned int maxlen)
+{
+	struct tier_message m;
+	char *error = kzalloc(TIER_ERROR_LEN, GFP_KERNEL);
+	int r;
+
+	if (!error)
+		return -ENOMEM;
+	r = tier_message_parse(&m, argc, argv, t->ti->len, error);
+	if (!r && !READ_ONCE(t->live)) {
+		scnprintf(error, TIER_ERROR_LEN, "the device is suspended");
+		r = -EAGAIN;
+	}
+	if (!r)
+		switch (m.op) {
+		case TIER_MSG_MODE:
+			r = set_mode(t, m.mode);
+			break;
+		case TIER_MSG_FLUSH:
+			tier_wb_flush(t);
+			break;
+		case TIER_MSG_POLICY: {
+			/* the name stands before the words of its arguments */
+			r = tier_policy_switch(t, m.argc + 1, m.argv - 1, error);
+			break;
+		}
+		case TIER_MSG_SET:
+			r = set_tunable(t, m.key, m.value, error);
+			break;
+		case TIER_MSG_PROMOTE:
+		case TIER_MSG_DEMOTE:
+		case TIER_MSG_PIN:
+			r = start_job(t, &m, error);
+			break;
+		case TIER_MSG_UNPIN:
+			unpin_range(t, &m);
+			break;
+		case TIER_MSG_INVALIDATE:
+			r = invalidate_range(t, &m, error);
+			break;
+		case TIER_MSG_STATS_RESET:
+			reset_stats(t);
+			break;
+		}
+	if (r)
+		DMERR("%s: message %s: %s", t->name, argc ? argv[0] : "", *error ? error : "failed");
+	kfree(error);
+	return r;
+}

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Metadata I/O: superblock, slot pages, journal, checkpoint.  Knows nothing of bios, policies or what
+ * the records mean.  One object per active target.
+ *
+ * Order of a life: open, load, activate, any number of transactions, close.
+ *
+ * Context: all functions may sleep and do I/O.  Those of one transaction (begin .. commit) and activate,
+ * set_*, resize and close must not run at once with each other (the caller has one commit thread);
+ * a checkpoint runs by itself in the background and is ordered inside.
+ */
+#ifndef TIER_METADATA_H
+#define TIER_METADATA_H
+
+#include <linux/blk_types.h>
+#include "core/codec.h"
+
+struct tier_metadata;
+
+/**
+ * tier_metadata_open() - read the superblock of a metadata device
+ * @bdev: metadata device
+ * @sectors: its size
+ * @name: for log messages, e.g. the dm device's name; kept
+ *
+ * The message in the kernel log says why it fails.
+ * Return: object; ERR_PTR: -ENODATA not formatted or not ours, -EPROTONOSUPPORT newer format,
+ * -EILSEQ damaged, -EROFS unknown compat_ro features, -ENOSPC device smaller than the superblock says,
+ * -EIO, -ENOMEM.
+ */
+struct tier_metadata *tier_metadata_open(struct block_device *bdev, sector_t sectors, const char *name);
+
+/* what was read (and has been written since); valid until close */
+const struct tier_sb *tier_metadata_sb(const struct tier_metadata *md);
+
+/**
+ * struct tier_metadata_load_ops - what load() hands out
+ * @slot: a mapped slot, in slot order, after replay; non-zero ends the load with that error
+ * @hint: hint of a mapped slot, after all slots, in slot order, only if hints of @policy are there
+ */
+struct tier_metadata_load_ops {
+	int (*slot)(void *context, tier_slot_t slot, const struct tier_record *rec);
+	void (*hint)(void *context, tier_slot_t slot, u32 hint);
+};
+
+/**
+ * tier_metadata_load() - read pages and journal
+ * @md: opened
+ * @policy: hints are handed out only if they belong to this policy name
+ * @ops: called in this thread
+ * @context: for @ops
+ * @intent: gets the intent bitmap, TIER_INTENT_WORDS words
+ *
+ * Writes nothing.  Two mapped slots with the same block are damage.  (The caller finds those.)
+ * Return: 0, -EILSEQ damage (message in the log), -EIO, -ENOMEM, or what @ops returned.
+ */
+int tier_metadata_load(struct tier_metadata *md, const char *policy,
+		       const struct tier_metadata_load_ops *ops, void *context, u64 *intent);
+
+/**
+ * tier_metadata_activate() - the target goes live
+ * @md: loaded
+ * @fast: device with a header, NULL if it is missing or dead
+ *
+ * Writes the superblock (not clean, activating), the device header with the next generation, the
+ * superblock again.  From here the generation on the fast device proves that it took part.
+ * Return: 0 or -EIO.
+ */
+int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast);
+
+/**
+ * tier_metadata_check_fast() - is this fast device the one the metadata belong to, and up to date?
+ * @md: opened
+ * @fast: device
+ * @why: message
+ * Return: 0; -ENODEV foreign or blank, -ESTALE older generation, -EIO.
+ */
+int tier_metadata_check_fast(struct tier_metadata *md, struct block_device *fast, const char **why);
+
+/* entries that one transaction can take */
+u32 tier_metadata_txn_capacity(const struct tier_metadata *md);
+
+/**
+ * tier_metadata_begin() - start a transaction, empty
+ */
+void tier_metadata_begin(struct tier_metadata *md);
+
+/* add an entry; the caller stays within the capacity */
+void tier_metadata_add_slot(struct tier_metadata *md, tier_slot_t slot, const struct tier_record *rec);
+void tier_metadata_add_intent(struct tier_metadata *md, u32 word, u64 bits);
+
+/**
+ * tier_metadata_commit() - make the transaction durable
+ * @md: with a transaction begun
+ *
+ * One write with FUA, into the ring; if the ring is full it waits for a checkpoint.  The caller has made
+ * durable what the entries claim.
+ * Return: 0; an error means that nothing may be written any more: md has recorded that it failed (all later
+ * commits fail too) and has tried to set needs_check.
+ */
+int tier_metadata_commit(struct tier_metadata *md);
+
+/**
+ * tier_metadata_checkpoint() - bring all committed entries into the pages, and wait for it
+ */
+int tier_metadata_checkpoint(struct tier_metadata *md);
+
+/**
+ * tier_metadata_resize() - change the geometry; loaded, not active, nothing in the journal
+ * @md: loaded
+ * @g: from tier_geometry_resize() of the current one; the pages of new slots are written first
+ * Return: 0, -ENOSPC metadata device too small, -EIO.
+ */
+int tier_metadata_resize(struct tier_metadata *md, const struct tier_geometry *g);
+
+/* remember the mode asked for; written with the next superblock */
+int tier_metadata_set_mode(struct tier_metadata *md, enum tier_mode mode);
+
+typedef u32 (*tier_hint_fn)(void *context, tier_slot_t slot);
+
+/**
+ * tier_metadata_stop() - clean stop: checkpoint, hints, fingerprints, superblock with TIER_SB_CLEAN
+ * @md: active, all intents cleared, all records committed
+ * @policy: owner of the hints, or NULL: no hints
+ * @hint: called for each slot in order (0 for slots without)
+ * @context: for @hint
+ * @fp: fingerprint of each device (TIER_MAX_DEVS), or NULL
+ *
+ * After it the object can be closed, or activated again if the superblock on the disk has still the same seq.
+ * Return: 0 or an error; then the superblock still says not clean.
+ */
+int tier_metadata_stop(struct tier_metadata *md, const char *policy, tier_hint_fn hint, void *context,
+		       const struct tier_fingerprint *fp);
+
+/**
+ * tier_metadata_unchanged() - does the disk still hold what the last stop wrote?
+ * Return: true if the superblock read now has the same UUID, seq and generation.
+ */
+bool tier_metadata_unchanged(struct tier_metadata *md);
+
+/* free everything; writes nothing */
+void tier_metadata_close(struct tier_metadata *md);
+
+/**
+ * struct tier_metadata_info - for status
+ * @journal_used: ring blocks in use
+ * @journal_blocks: ring size
+ * @commits: transactions written in this life
+ * @checkpoints: completed in this life
+ * @failed: a write has failed
+ * @needs_check: the superblock says so
+ */
+struct tier_metadata_info {
+	u64 journal_used;
+	u64 journal_blocks;
+	u64 commits;
+	u64 checkpoints;
+	bool failed;
+	bool needs_check;
+};
+
+void tier_metadata_info(struct tier_metadata *md, struct tier_metadata_info *info);
+
+/* fingerprint of a device: its head and sampled 4 KiB pieces at places that follow from @seed; 0 or -EIO */
+int tier_fingerprint_read(struct block_device *bdev, u64 sectors, u32 seed, struct tier_fingerprint *fp);
+
+#endif /* TIER_METADATA_H */

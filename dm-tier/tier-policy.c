@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Policy registry, and the policy (a chain of filters and one policy) of a target. */
+#include <linux/kmod.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include "tier.h"
+#include "tier-policy-builtin.h"
+
+#define MAX_CHAIN	4	/* filters and the policy */
+#define DEFAULT_POLICY	"clock2q"	/* what "default" means */
+
+static DEFINE_MUTEX(registry_lock);	/* guards registry */
+static LIST_HEAD(registry);
+
+/* policies that come with this version: their module may be missing at boot */
+static const char * const known_policies[] = { "lru", "hotspot", "seqbypass", "clock2q" };
+
+static struct tier_policy_type *__find_type(const char *name)
+{
+	struct tier_policy_type *type;
+
+	list_for_each_entry(type, &registry, list)
+		if (!strcmp(type->name, name))
+			return type;
+	return NULL;
+}
+
+/**
+ * tier_policy_register() - make a kind of policy known
+ * @type: stays valid until unregistered
+ *
+ * Context: may sleep.
+ * Return: 0, -EEXIST, or -EINVAL for a type with a missing operation.
+ */
+int tier_policy_register(struct tier_policy_type *type)
+{
+	int r = 0;
+
+	if (!type->name || strlen(type->name) >= TIER_POLICY_NAME_LEN || !type->memory || !type->create ||
+	    !type->destroy || !type->hit || !type->miss || !type->inserted || !type->removed || !type->aborted ||
+	    !type->victim || !type->victim_kept || !type->save_hint || !type->load_hint || !type->set || !type->emit)
+		return -EINVAL;
+	mutex_lock(&registry_lock);
+	if (__find_type(type->name))
+		r = -EEXIST;
+	else
+		list_add_tail(&type->list, &registry);
+	mutex_unlock(&registry_lock);
+	return r;
+}
+EXPORT_SYMBOL_GPL(tier_policy_register);
+
+/**
+ * tier_policy_unregister() - forget a kind of policy; no target uses it (they hold its module)
+ * @type: registered
+ *
+ * Context: may sleep.
+ */
+void tier_policy_unregister(struct tier_policy_type *type)
+{
+	mutex_lock(&registry_lock);
+	list_del(&type->list);
+	mutex_unlock(&registry_lock);
+}
+EXPORT_SYMBOL_GPL(tier_policy_unregister);
+
+static struct tier_policy_type *try_get_type(const char *name)
+{
+	struct tier_policy_type *type;
+
+	mutex_lock(&registry_lock);
+	type = __find_type(name);
+	if (type && !try_module_get(type->owner))
+		type = NULL;
+	mutex_unlock(&registry_lock);
+	return type;
+}
+
+/* a kind of policy, its module loaded if need be, with a reference on it; NULL: not to be had */
+static struct tier_policy_type *get_type(const char *name)
+{
+	struct tier_policy_type *type;
+
+	if (!strcmp(name, "default"))
+		name = DEFAULT_POLICY;
+	type = try_get_type(name);
+	if (!type && strlen(name) < TIER_POLICY_NAME_LEN) {
+		request_module("dm-tier-%s", name);
+		type = try_get_type(name);
+	}
+	return type;
+}
+
+static bool is_known(const char *name)
+{
+	size_t i;
+
+	if (!strcmp(name, "default"))
+		return true;
+	for (i = 0; i < ARRAY_SIZE(known_policies); i++)
+		if (!strcmp(name, known_policies[i]))
+			return true;
+	return false;
+}
+
+static void unknown_policy(const char *name, char *error)
+{
+	struct tier_policy_type *type;
+	size_t i, len;
+
+	len = scnprintf(error, TIER_ERROR_LEN, "unknown policy \"%.32s\"; available: default", name);
+	for (i = 0; i < ARRAY_SIZE(known_policies); i++)
+		len += scnprintf(error + len, TIER_ERROR_LEN - len, ", %s", known_policies[i]);
+	mutex_lock(&registry_lock);
+	list_for_each_entry(type, &registry, list)
+		if (!is_known(type->name))
+			len += scnprintf(error + len, TIER_ERROR_LEN - len, ", %s", type->name);
+	mutex_unlock(&registry_lock);
+}
+
+static void free_chain(struct tier_policy *p)
+{
+	while (p) {
+		struct tier_policy *next = p->next;
+		struct module *owner = p->type->owner;
+
+		p->type->destroy(p);
+		module_put(owner);
+		p = next;
+	}
+}
+
+static int set_arg(struct tier_policy *p, const char *key, const char *value, char *error)
+{
+	int r = p->type->set(p, key, value);
+
+	if (r == -ENOENT)
+		scnprintf(error, TIER_ERROR_LEN, "policy %s has no tunable \"%.32s\"%s%s", p->type->name, key,
+			  p->type->tunables_help && *p->type->tunables_help ? "; it has: " : "",
+			  p->type->tunables_help ?: "");
+	else if (r)
+		scnprintf(error, TIER_ERROR_LEN, "policy %s: bad value \"%.32s\" of \"%.32s\"; tunables: %s",
+			  p->type->name, value, key, p->type->tunables_help ?: "");
+	return r ? -EINVAL : 0;
+}
+
+/*
+ * Make a chain from words: NAME [KEY VALUE]... [next NAME [KEY VALUE]...].  A filter without "next" wraps
+ * the default policy.
+ */
+static struct tier_policy *make_chain(const struct tier_policy_params *params, unsigned int argc, char **argv,
+				      unsigned int depth, bool fallback, const char *device, char *error)
+{
+	struct tier_policy_type *type;
+	struct tier_policy *p, *next = NULL;
+	unsigned int i, own;
+	char *default_argv[] = { "default" };
+	int r = -EINVAL;
+
+	if (depth >= MAX_CHAIN) {
+		scnprintf(error, TIER_ERROR_LEN, "more than %d policies in a chain", MAX_CHAIN);
+		return ERR_PTR(-EINVAL);
+	}
+	for (own = 1; own < argc && strcmp(argv[own], "next"); own += 2)
+		if (own + 1 == argc) {
+			scnprintf(error, TIER_ERROR_LEN, "policy %.32s: \"%.32s\" has no value", argv[0], argv[own]);
+			return ERR_PTR(-EINVAL);
+		}
+	type = get_type(argv[0]);
+	if (!type && fallback && is_known(argv[0])) {
+		DMWARN("%s: policy %s: module dm-tier-%s can't be loaded, the built-in policy is used", device,
+		       argv[0], strcmp(argv[0], "default") ? argv[0] : DEFAULT_POLICY);
+		type = get_type("builtin");
+		own = argc;
+	}
+	if (!type) {
+		unknown_policy(argv[0], error);
+		return ERR_PTR(-EINVAL);
+	}
+	if (type == &tier_policy_builtin && fallback)
+		argc = own = 1;
+	if (own < argc && !type->filter) {
+		scnprintf(error, TIER_ERROR_LEN, "policy %s is no filter: \"next\" can't follow", type->name);
+		goto put;
+	}
+	if (own + 1 == argc) {
+		scnprintf(error, TIER_ERROR_LEN, "policy %s: a policy's name must follow \"next\"", type->name);
+		goto put;
+	}
+	if (type->filter) {
+		next = own < argc ? make_chain(params, argc - own - 1, argv + own + 1, depth + 1, fallback, device,
+					       error) :
+				    make_chain(params, 1, default_argv, depth + 1, fallback, device, error);
+		if (IS_ERR(next)) {
+			module_put(type->owner);
+			return next;
+		}
+	}
+	p = type->create(params, next);
+	if (IS_ERR(p)) {
+		scnprintf(error, TIER_ERROR_LEN, "policy %s can't be made: error %ld", type->name, PTR_ERR(p));
+		r = PTR_ERR(p);
+		goto free_next;
+	}
+	p->type = type;
+	p->next = next;
+	for (i = 1; i < own; i += 2)
+		if (set_arg(p, argv[i], argv[i + 1], error)) {
+			free_chain(p);
+			return ERR_PTR(-EINVAL);
+		}
+	return p;
+free_next:
+	free_chain(next);
+put:
+	module_put(type->owner);
+	return ERR_PTR(r);
+}
+
+/**
+ * tier_policy_check() - would this policy be accepted?
+ * @argc: words
+ * @argv: name and arguments
+ * @error: TIER_ERROR_LEN bytes
+ *
+ * A policy of this version whose module is missing passes.
+ * Context: may sleep, loads modules.
+ * Return: 0 or an error.
+ */
+int tier_policy_check(unsigned int argc, char **argv, char *error)
+{
+	struct tier_policy_params params = { .nr_slots = 1, .nr_blocks = 1, .block_sectors = 8 };
+	struct tier_policy *p = make_chain(&params, argc, argv, 0, true, "table line", error);
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	free_chain(p);
+	return 0;
+}
+
+static struct tier_policy *make_policy(struct tier *t, unsigned int argc, char **argv, bool fallback, char *error)
+{
+	struct tier_policy_params params = {
+		.nr_slots = t->map.nr_slots,
+		.nr_blocks = t->g.nr_blocks,
+		.block_sectors = t->g.block_sectors,
+		.seed = 1,
+		.now = tier_now(),
+	};
+
+	return make_chain(&params, argc, argv, 0, fallback, t->name, error);
+}
+
+/**
+ * tier_policy_start() - make the policy of the table line
+ * @t: with its mapping set up, empty
+ * @error: TIER_ERROR_LEN bytes
+ * Return: 0 or an error.
+ */
+int tier_policy_start(struct tier *t, char *error)
+{
+	struct tier_policy *p = make_policy(t, t->policy_argc, t->policy_argv, true, error);
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	t->policy = p;
+	return 0;
+}
+
+/* tell a policy of all that is resident; nobody else uses it yet */
+void tier_policy_load(struct tier *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->map.nr_slots; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+		u32 flags = tier_slot_flags(&t->map, slot);
+
+		if (flags & TIER_SLOT_MAPPED)
+			t->policy->type->load_hint(t->policy, tier_slot_block(&t->map, slot), slot, 0);
+		if (!(i % 1024))
+			cond_resched();
+	}
+}
+
+/**
+ * tier_policy_switch() - another policy, or the same with other arguments; the mapping stays
+ * @t: live
+ * @argc: words
+ * @argv: name and arguments
+ * @error: TIER_ERROR_LEN bytes
+ *
+ * I/O waits while the new policy is told of the resident blocks (microseconds a block).
+ * Context: may sleep, loads modules.
+ * Return: 0 or an error; then the old one stays.
+ */
+int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *error)
+{
+	struct tier_policy *p = make_policy(t, argc, argv, false, error), *old;
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	percpu_down_write(&t->config_sem);
+	old = t->policy;
+	t->policy = p;
+	tier_policy_load(t);
+	percpu_up_write(&t->config_sem);
+	free_chain(old);
+	return 0;
+}
+
+void tier_policy_stop(struct tier *t)
+{
+	free_chain(t->policy);
+	t->policy = NULL;
+}
+
+/* the policy that ranks: hints belong to it */
+struct tier_policy *tier_policy_ranking(struct tier *t)
+{
+	struct tier_policy *p = t->policy;
+
+	while (p->next)
+		p = p->next;
+	return p;
+}
+
+/* "<name> <#words> <words>" */
+int tier_policy_emit(struct tier *t, char *buf, size_t size)
+{
+	unsigned int count = 0;
+	char words[512];
+
+	words[0] = '\0';
+	t->policy->type->emit(t->policy, words, sizeof(words), &count);
+	return scnprintf(buf, size, "%s %u%s%s", t->policy->type->name, count, *words ? " " : "", words);
+}

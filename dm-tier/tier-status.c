@@ -1,0 +1,153 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Status, table line and IMA form.  The order of the words is documented in docs/guide.md and only grows. */
+#include "tier.h"
+
+const char * const tier_stat_names[TIER_NR_STATS] = {
+	[TIER_STAT_READ_HITS] = "read_hits",
+	[TIER_STAT_READ_MISSES] = "read_misses",
+	[TIER_STAT_WRITE_HITS] = "write_hits",
+	[TIER_STAT_WRITE_MISSES] = "write_misses",
+	[TIER_STAT_BYPASS_SEQ] = "bypass_seq",
+	[TIER_STAT_BYPASS_POLICY] = "bypass_policy",
+	[TIER_STAT_BYPASS_MODE] = "bypass_mode",
+	[TIER_STAT_BYPASS_ERROR] = "bypass_error",
+	[TIER_STAT_BYPASS_PARTIAL] = "bypass_partial",
+	[TIER_STAT_BYPASS_NOSLOT] = "bypass_noslot",
+	[TIER_STAT_PROMOTIONS] = "promotions",
+	[TIER_STAT_DEMOTIONS] = "demotions",
+	[TIER_STAT_POPULATES] = "populates",
+	[TIER_STAT_FILLS] = "fills",
+	[TIER_STAT_FILL_SECTORS] = "fill_sectors",
+	[TIER_STAT_WRITE_BACKS] = "write_backs",
+	[TIER_STAT_WRITE_BACK_SECTORS] = "write_back_sectors",
+	[TIER_STAT_COMMITS] = "commits",
+	[TIER_STAT_CHECKPOINTS] = "checkpoints",
+	[TIER_STAT_DISCARDS] = "discards",
+	[TIER_STAT_READ_ERRORS] = "read_errors",
+	[TIER_STAT_WRITE_ERRORS] = "write_errors",
+};
+
+static const char * const health_names[] = {
+	[TIER_HEALTH_RW] = "rw",
+	[TIER_HEALTH_DEGRADED] = "degraded",
+	[TIER_HEALTH_RO] = "ro",
+	[TIER_HEALTH_FAIL] = "fail",
+};
+
+static const char * const flush_names[] = {
+	[TIER_FLUSH_IDLE] = "idle",
+	[TIER_FLUSH_RUNNING] = "running",
+	[TIER_FLUSH_FAILED] = "failed",
+};
+
+static u64 sum_stat(struct tier *t, enum tier_stat s)
+{
+	u64 sum = 0;
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sum += per_cpu_ptr(t->stats, cpu)->v[s];
+	return sum;
+}
+
+static void emit_info(struct tier *t, char *result, unsigned int maxlen)
+{
+	struct tier_metadata_info info = { 0 };
+	unsigned int sz = 0, words, i;
+	char text[512];
+
+	if (!t->loaded) {
+		DMEMIT("inactive");
+		return;
+	}
+	percpu_down_read(&t->config_sem);
+	tier_metadata_info(t->md, &info);
+	DMEMIT("%s %s %s %s %u %u", health_names[tier_health(t)], info.needs_check ? "needs_check" : "-",
+	       tier_mode_name(t->settled), tier_mode_name(t->mode), t->g.block_sectors, t->g.granule_sectors);
+	DMEMIT(" %d/%u %u %d %lld %llu/%llu", atomic_read(&t->nr_used), t->map.nr_slots,
+	       READ_ONCE(t->map.nr_free), atomic_read(&t->nr_dirty_slots),
+	       (long long)atomic64_read(&t->nr_dirty), info.journal_used, info.journal_blocks);
+	DMEMIT(" %u", TIER_NR_STATS * 2);
+	for (i = 0; i < TIER_NR_STATS; i++)
+		DMEMIT(" %s %llu", tier_stat_names[i],
+		       i == TIER_STAT_CHECKPOINTS ? info.checkpoints : sum_stat(t, i));
+	DMEMIT(" 14 flush %s flush_left %lld intent %u unwritable %lld fast_errors %d jobs %u granules %u",
+	       flush_names[t->flush_state],
+	       t->flush_state == TIER_FLUSH_RUNNING ? (long long)atomic64_read(&t->nr_dirty) : 0,
+	       READ_ONCE(t->nr_intents), (long long)atomic64_read(&t->unwritable), atomic_read(&t->fast_errors),
+	       t->nr_jobs, t->g.nr_granules);
+	tier_tunables_emit(&t->tune, true, text, sizeof(text), &words);
+	DMEMIT(" %u %s ", words, text);
+	tier_policy_emit(t, text, sizeof(text));
+	DMEMIT("%s", text);
+	percpu_up_read(&t->config_sem);
+}
+
+static unsigned int emit_policy(struct tier *t, char *result, unsigned int maxlen, unsigned int sz)
+{
+	char text[512];
+	unsigned int i;
+
+	if (t->policy) {
+		tier_policy_emit(t, text, sizeof(text));
+		DMEMIT(" %s", text);
+		return sz;
+	}
+	DMEMIT(" %s %u", t->policy_argv[0], t->policy_argc - 1);
+	for (i = 1; i < t->policy_argc; i++)
+		DMEMIT(" %s", t->policy_argv[i]);
+	return sz;
+}
+
+static void emit_table(struct tier *t, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0, words;
+	char text[512];
+
+	tier_tunables_emit(&t->tune, false, text, sizeof(text), &words);
+	words += 1 + !t->discard_passdown + t->accept_changed_slow;
+	DMEMIT("%s %s %s %u %u %s", t->fast.dm->name, t->slow.dm->name, t->meta_dev->name, t->block_sectors, words,
+	       tier_mode_name(t->mode));
+	if (!t->discard_passdown)
+		DMEMIT(" no_discard_passdown");
+	if (t->accept_changed_slow)
+		DMEMIT(" accept_changed_slow");
+	if (*text)
+		DMEMIT(" %s", text);
+	emit_policy(t, result, maxlen, sz);
+}
+
+static void emit_ima(struct tier *t, char *result, unsigned int maxlen)
+{
+	unsigned int sz = 0;
+
+	DMEMIT_TARGET_NAME_VERSION(t->ti->type);
+	DMEMIT(",fast_device=%s,slow_device=%s,metadata_device=%s,block_size=%u,mode=%s,policy=%s;",
+	       t->fast.dm->name, t->slow.dm->name, t->meta_dev->name, t->block_sectors, tier_mode_name(t->mode),
+	       t->policy ? t->policy->type->name : t->policy_argv[0]);
+}
+
+/**
+ * tier_status() - status of the target
+ * @t: target
+ * @type: STATUSTYPE_*
+ * @flags: DM_STATUS_NOFLUSH_FLAG or 0: without it the counts are committed first
+ * @result: text
+ * @maxlen: its room
+ *
+ * Context: may sleep.
+ */
+void tier_status(struct tier *t, status_type_t type, unsigned int flags, char *result, unsigned int maxlen)
+{
+	switch (type) {
+	case STATUSTYPE_INFO:
+		emit_info(t, result, maxlen);
+		break;
+	case STATUSTYPE_TABLE:
+		emit_table(t, result, maxlen);
+		break;
+	case STATUSTYPE_IMA:
+		emit_ima(t, result, maxlen);
+		break;
+	}
+}

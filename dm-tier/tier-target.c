@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dm-tier: one fast block device out of an SSD, a HDD and a small metadata device.
+ *
+ * The target's wiring: constructor, resume, suspend, destructor.  tier.h lists the other files.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "tier.h"
+#include "tier-policy-builtin.h"
+
+#define CREATE_TRACE_POINTS
+#include "tier-trace.h"
+
+#define TICK_MS		1000
+#define MINUTE_MS	60000
+
+/* ---- health and events ---- */
+
+static void event_work(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, event_work);
+
+	dm_table_event(t->ti->table);
+}
+
+/* wake who waits for a device event; any context */
+void tier_event(struct tier *t)
+{
+	queue_work(t->wq, &t->event_work);
+}
+
+/**
+ * tier_set_health() - something is broken for good
+ * @t: target
+ * @health: worse than now, else nothing happens
+ * @why: for the log
+ *
+ * The only place that changes the health.  Context: any.
+ */
+void tier_set_health(struct tier *t, enum tier_health health, const char *why)
+{
+	static const char * const what[] = {
+		[TIER_HEALTH_DEGRADED] = "degraded: the fast device gets nothing new",
+		[TIER_HEALTH_RO] = "read-only, the metadata need a check",
+		[TIER_HEALTH_FAIL] = "failed",
+	};
+	int old = atomic_read(&t->health);
+
+	while (old < (int)health)
+		if (atomic_try_cmpxchg(&t->health, &old, health)) {
+			DMERR("%s: %s; from now on %s", t->name, why, what[health]);
+			trace_tier_health(t->name, old, health);
+			tier_event(t);
+			return;
+		}
+}
+
+/* count an error of the fast device; too many in a minute and it gets nothing new.  Any context */
+void tier_fast_error(struct tier *t, const char *what, sector_t sector)
+{
+	int n = atomic_inc_return(&t->fast_errors);
+
+	DMERR_LIMIT("%s: fast device: %s error, tier sector %llu", t->name, what, (unsigned long long)sector);
+	if (n - READ_ONCE(t->fast_errors_seen) >= (int)t->tune.v[TIER_TUNE_MAX_ERRORS])
+		tier_set_health(t, TIER_HEALTH_DEGRADED, "too many errors of the fast device");
+}
+
+/* ---- background ---- */
+
+static void policy_work(struct tier *t)
+{
+	struct tier_work w;
+	int budget = 16;
+	bool idle = tier_slow_idle(t);
+
+	percpu_down_read(&t->config_sem);
+	if (t->policy->type->tick)
+		t->policy->type->tick(t->policy, tier_now());
+	while (t->policy->type->get_work && budget-- && t->policy->type->get_work(t->policy, idle, &w))
+		switch (w.op) {
+		case TIER_WORK_PROMOTE:
+			if (!tier_promote_later(t, w.block))
+				t->policy->type->aborted(t->policy, w.block);
+			break;
+		case TIER_WORK_DEMOTE:
+		case TIER_WORK_WRITE_BACK:
+			tier_reclaim_slot(t, w.slot, w.op == TIER_WORK_DEMOTE);
+			break;
+		}
+	percpu_up_read(&t->config_sem);
+}
+
+/* once a second */
+static void tick_work(struct work_struct *work)
+{
+	struct tier *t = container_of(to_delayed_work(work), struct tier, tick_work);
+
+	if (READ_ONCE(t->stopping))
+		return;
+	policy_work(t);
+	if (time_after_eq(jiffies, t->minute + msecs_to_jiffies(MINUTE_MS))) {
+		t->minute = jiffies;
+		WRITE_ONCE(t->fast_errors_seen, atomic_read(&t->fast_errors));
+		tier_wb_forget_failures(t);
+	}
+	if (READ_ONCE(t->map.nr_free) < t->reserve)
+		tier_reclaim_kick(t);
+	if (atomic64_read(&t->nr_dirty))
+		queue_delayed_work(t->bg_wq, &t->wb_work, 0);
+	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));
+}
+
+static void start_background(struct tier *t)
+{
+	t->token_time = jiffies;
+	t->minute = jiffies;
+	WRITE_ONCE(t->stopping, false);
+	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));
+	queue_delayed_work(t->bg_wq, &t->wb_work, 0);
+	queue_delayed_work(t->bg_wq, &t->job_work, 0);
+	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(t->tune.v[TIER_TUNE_COMMIT_MS]));
+	queue_work(t->bg_wq, &t->reclaim_work);
+}
+
+/* bios under way still need wq and commit_wq */
+static void stop_background(struct tier *t)
+{
+	WRITE_ONCE(t->stopping, true);
+	cancel_delayed_work_sync(&t->tick_work);
+	cancel_delayed_work_sync(&t->job_work);
+	cancel_work_sync(&t->reclaim_work);
+	cancel_delayed_work_sync(&t->wb_work);
+	cancel_delayed_work_sync(&t->commit_timer);
+}
+
+/* ---- constructor and destructor ---- */
+
+static void tier_free(struct tier *t)
+{
+	if (!t)
+		return;
+	tier_unload(t);
+	if (t->wq)
+		cancel_work_sync(&t->event_work);
+	if (t->bg_wq)
+		destroy_workqueue(t->bg_wq);
+	if (t->commit_wq)
+		destroy_workqueue(t->commit_wq);
+	if (t->wq)
+		destroy_workqueue(t->wq);
+	tier_jobs_free(t);
+	bioset_exit(&t->bios);
+	if (t->config_ready)
+		percpu_free_rwsem(&t->config_sem);
+	free_percpu(t->dirtying);
+	free_percpu(t->stats);
+	if (t->meta_dev)
+		dm_put_device(t->ti, t->meta_dev);
+	if (t->slow.dm)
+		dm_put_device(t->ti, t->slow.dm);
+	if (t->fast.dm)
+		dm_put_device(t->ti, t->fast.dm);
+	kfree(t->policy_argv);
+	kfree(t->policy_words);
+	kvfree(t);
+}
+
+static int open_device(struct tier *t, const char *what, const char *path, struct dm_dev **dev, char *error)
+{
+	int r = dm_get_device(t->ti, path, dm_table_get_mode(t->ti->table), dev);
+
+	if (r) {
+		*dev = NULL;
+		scnprintf(error, TIER_ERROR_LEN, "%s device %.80s can't be opened for %s: error %d", what, path,
+			  "reading and writing", r);
+		return r;
+	}
+	if (bdev_read_only((*dev)->bdev)) {
+		scnprintf(error, TIER_ERROR_LEN, "%s device %.80s is read-only", what, path);
+		return -EROFS;
+	}
+	if (bdev_logical_block_size((*dev)->bdev) > TIER_META_BLOCK_SIZE) {
+		scnprintf(error, TIER_ERROR_LEN, "%s device %.80s has logical blocks of %u bytes, at most %u work",
+			  what, path, bdev_logical_block_size((*dev)->bdev), TIER_META_BLOCK_SIZE);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+/* do two block devices share sectors (the same, or a disk and its partition)? */
+static bool overlap(struct block_device *a, struct block_device *b)
+{
+	u64 as = a->bd_start_sect, bs = b->bd_start_sect;
+
+	return a == b || (a->bd_disk == b->bd_disk && as < bs + bdev_nr_sectors(b) && bs < as + bdev_nr_sectors(a));
+}
+
+static int check_devices(struct tier *t, char *error)
+{
+	struct block_device *fast = t->fast.dm->bdev, *slow = t->slow.dm->bdev, *meta = t->meta_dev->bdev;
+	u32 lbs = max(bdev_logical_block_size(fast), bdev_logical_block_size(slow)) >> SECTOR_SHIFT;
+	const char *why;
+
+	if (overlap(fast, slow) || overlap(fast, meta) || overlap(slow, meta)) {
+		scnprintf(error, TIER_ERROR_LEN, "the %s device are the same or overlap: three different ones are needed",
+			  overlap(fast, slow) ? "fast and the slow" :
+			  overlap(fast, meta) ? "fast and the metadata" : "slow and the metadata");
+		return -EINVAL;
+	}
+	t->fast.sectors = bdev_nr_sectors(fast);
+	t->slow.sectors = bdev_nr_sectors(slow);
+	if (t->ti->len > t->slow.sectors) {
+		scnprintf(error, TIER_ERROR_LEN, "table is %llu sectors long, the slow device has only %llu",
+			  (unsigned long long)t->ti->len, (unsigned long long)t->slow.sectors);
+		return -EINVAL;
+	}
+	if (t->ti->len & (lbs - 1) || t->ti->begin & (lbs - 1)) {
+		scnprintf(error, TIER_ERROR_LEN,
+			  "table begins at sector %llu and is %llu sectors long: with logical blocks of %u bytes both must be multiples of %u sectors",
+			  (unsigned long long)t->ti->begin, (unsigned long long)t->ti->len, lbs << SECTOR_SHIFT, lbs);
+		return -EINVAL;
+	}
+	why = tier_claimed_by_other(t);
+	if (why) {
+		scnprintf(error, TIER_ERROR_LEN, "%s", why);
+		return -EBUSY;
+	}
+	return 0;
+}
+
+static int keep_policy_words(struct tier *t, const struct tier_args *args)
+{
+	size_t len = strlen(args->policy) + 1;
+	unsigned int i;
+	char *p;
+
+	for (i = 0; i < args->policy_argc; i++)
+		len += strlen(args->policy_argv[i]) + 1;
+	t->policy_argc = args->policy_argc + 1;
+	t->policy_argv = kcalloc(t->policy_argc, sizeof(*t->policy_argv), GFP_KERNEL);
+	t->policy_words = kmalloc(len, GFP_KERNEL);
+	if (!t->policy_argv || !t->policy_words)
+		return -ENOMEM;
+	p = t->policy_words;
+	for (i = 0; i < t->policy_argc; i++) {
+		t->policy_argv[i] = p;
+		strcpy(p, i ? args->policy_argv[i - 1] : args->policy);
+		p += strlen(p) + 1;
+	}
+	return 0;
+}
+
+static int init_queues(struct tier *t)
+{
+	int r;
+
+	spin_lock_init(&t->free_lock);
+	spin_lock_init(&t->io_lock);
+	spin_lock_init(&t->commit_lock);
+	spin_lock_init(&t->want_lock);
+	spin_lock_init(&t->discard_lock);
+	spin_lock_init(&t->promote_lock);
+	mutex_init(&t->job_mutex);
+	init_waitqueue_head(&t->copies_wait);
+	INIT_LIST_HEAD(&t->claim);
+	INIT_LIST_HEAD(&t->deferred);
+	INIT_LIST_HEAD(&t->fills);
+	INIT_LIST_HEAD(&t->flushes);
+	INIT_LIST_HEAD(&t->commits);
+	INIT_LIST_HEAD(&t->intents);
+	INIT_LIST_HEAD(&t->waiters);
+	INIT_LIST_HEAD(&t->discards);
+	INIT_LIST_HEAD(&t->discarding);
+	INIT_LIST_HEAD(&t->jobs);
+	INIT_WORK(&t->io_work, tier_io_work);
+	INIT_WORK(&t->commit_work, tier_commit_work);
+	INIT_WORK(&t->reclaim_work, tier_reclaim_work);
+	INIT_WORK(&t->discard_work, tier_discard_work);
+	INIT_WORK(&t->event_work, event_work);
+	INIT_DELAYED_WORK(&t->wb_work, tier_wb_work);
+	INIT_DELAYED_WORK(&t->commit_timer, tier_commit_timer);
+	INIT_DELAYED_WORK(&t->tick_work, tick_work);
+	INIT_DELAYED_WORK(&t->job_work, tier_job_work);
+	t->stopping = true;
+
+	t->stats = alloc_percpu(struct tier_stats);
+	t->dirtying = alloc_percpu(s64);
+	if (!t->stats || !t->dirtying)
+		return -ENOMEM;
+	r = percpu_init_rwsem(&t->config_sem);
+	if (r)
+		return r;
+	t->config_ready = true;
+	r = bioset_init(&t->bios, BIO_POOL_SIZE, 0, BIOSET_NEED_BVECS);
+	if (r)
+		return r;
+	t->wq = alloc_workqueue("tier", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	t->commit_wq = alloc_ordered_workqueue("tier-commit", WQ_MEM_RECLAIM);
+	t->bg_wq = alloc_workqueue("tier-bg", WQ_MEM_RECLAIM | WQ_UNBOUND, 0);
+	return t->wq && t->commit_wq && t->bg_wq ? 0 : -ENOMEM;
+}
+
+static int build(struct tier *t, const struct tier_args *args, char *error)
+{
+	int r;
+
+	scnprintf(error, TIER_ERROR_LEN, "not enough memory");
+	r = init_queues(t) ?: keep_policy_words(t, args);
+	if (r)
+		return r;
+	t->block_sectors = args->block_sectors;
+	t->mode = args->mode;
+	t->mode_given = args->mode_given;
+	t->tune = args->tunables;
+	t->discard_passdown = !args->no_discard_passdown;
+	t->accept_changed_slow = args->accept_changed_slow;
+	if (!(dm_table_get_mode(t->ti->table) & TIER_MODE_BIT_WRITE)) {
+		scnprintf(error, TIER_ERROR_LEN, "the device can't be created read-only");
+		return -EROFS;
+	}
+	r = open_device(t, "fast", args->fast, &t->fast.dm, error) ?:
+	    open_device(t, "slow", args->slow, &t->slow.dm, error) ?:
+	    open_device(t, "metadata", args->meta, &t->meta_dev, error) ?:
+	    check_devices(t, error);
+	if (r)
+		return r;
+	r = tier_policy_check(t->policy_argc, t->policy_argv, error);
+	if (r)
+		return r;
+	scnprintf(error, TIER_ERROR_LEN, "metadata don't fit this table line, the kernel log says why");
+	return tier_check_sb(t);
+}
+
+static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
+{
+	static char last_error[TIER_ERROR_LEN];	/* device-mapper prints it after we are gone */
+	struct tier_args *args = kzalloc(sizeof(*args), GFP_KERNEL);
+	char *error = kzalloc(TIER_ERROR_LEN, GFP_KERNEL);
+	struct tier *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	int r = -ENOMEM;
+
+	ti->error = "not enough memory";
+	if (!args || !error || !t)
+		goto out;
+	t->ti = ti;
+	t->name = dm_table_device_name(ti->table);
+	INIT_LIST_HEAD(&t->claim);
+	INIT_LIST_HEAD(&t->jobs);
+	r = tier_args_parse(args, argc, argv, error) ?: build(t, args, error);
+	if (!r) {
+		r = dm_set_target_max_io_len(ti, t->block_sectors);
+		scnprintf(error, TIER_ERROR_LEN, "block size is refused by device-mapper");
+	}
+	if (r) {
+		strscpy(last_error, error, sizeof(last_error));
+		ti->error = last_error;
+		goto out;
+	}
+	ti->error = NULL;
+	ti->private = t;
+	ti->num_flush_bios = 1;
+	ti->flush_supported = true;
+	ti->num_discard_bios = 1;
+	ti->discards_supported = true;
+	ti->num_write_zeroes_bios = 1;
+	ti->per_io_data_size = sizeof(struct tier_io);
+	t = NULL;
+out:
+	tier_free(t);
+	kfree(error);
+	kfree(args);
+	return r;
+}
+
+static void tier_dtr(struct dm_target *ti)
+{
+	tier_free(ti->private);
+}
+
+/* ---- resume and suspend ---- */
+
+static int tier_preresume(struct dm_target *ti)
+{
+	struct tier *t = ti->private;
+	int r = t->loaded ? tier_reactivate(t) : -ESTALE;
+
+	if (r != -ESTALE)
+		return r;
+	tier_unload(t);
+	return tier_load(t);
+}
+
+static void tier_resume(struct dm_target *ti)
+{
+	struct tier *t = ti->private;
+
+	WRITE_ONCE(t->live, true);
+	start_background(t);
+}
+
+static void tier_presuspend(struct dm_target *ti)
+{
+	stop_background(ti->private);
+}
+
+static void tier_presuspend_undo(struct dm_target *ti)
+{
+	start_background(ti->private);
+}
+
+/* no bio is under way any more; fills may still write what they have read */
+static void tier_postsuspend(struct dm_target *ti)
+{
+	struct tier *t = ti->private;
+
+	WRITE_ONCE(t->live, false);
+	if (!t->loaded)
+		return;
+	tier_copies_wait(t);
+	flush_workqueue(t->wq);
+	flush_workqueue(t->commit_wq);
+	flush_workqueue(t->bg_wq);
+	tier_stop(t);
+}
+
+/* ---- the rest of the target's operations ---- */
+
+static int tier_map(struct dm_target *ti, struct bio *bio)
+{
+	return tier_io_map(ti->private, bio);
+}
+
+static int tier_end_io(struct dm_target *ti, struct bio *bio, blk_status_t *error)
+{
+	return tier_io_end(ti->private, bio, error);
+}
+
+static void tier_target_status(struct dm_target *ti, status_type_t type, unsigned int flags, char *result,
+			       unsigned int maxlen)
+{
+	tier_status(ti->private, type, flags, result, maxlen);
+}
+
+static int tier_target_message(struct dm_target *ti, unsigned int argc, char **argv, char *result,
+			       unsigned int maxlen)
+{
+	return tier_message(ti->private, argc, argv, result, maxlen);
+}
+
+static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn fn, void *data)
+{
+	struct tier *t = ti->private;
+
+	return fn(ti, t->fast.dm, 0, t->fast.sectors, data) ?: fn(ti, t->slow.dm, 0, ti->len, data);
+}
+
+static void tier_io_hints(struct dm_target *ti, struct queue_limits *limits)
+{
+	struct tier *t = ti->private;
+	u32 granule = tier_granule_sectors(t->block_sectors) << SECTOR_SHIFT;
+
+	tier_limits_discard(limits, granule);
+	limits->io_min = max(limits->io_min, max(granule, limits->physical_block_size));
+	limits->io_opt = max(limits->io_opt, t->block_sectors << SECTOR_SHIFT);
+}
+
+static struct target_type tier_target = {
+	.name = "tier",
+	.version = { 0, 1, 0 },
+	.module = THIS_MODULE,
+	.ctr = tier_ctr,
+	.dtr = tier_dtr,
+	.map = tier_map,
+	.end_io = tier_end_io,
+	.preresume = tier_preresume,
+	.resume = tier_resume,
+	.presuspend = tier_presuspend,
+	.presuspend_undo = tier_presuspend_undo,
+	.postsuspend = tier_postsuspend,
+	.status = tier_target_status,
+	.message = tier_target_message,
+	.iterate_devices = tier_iterate_devices,
+	.io_hints = tier_io_hints,
+};
+
+static int __init tier_init(void)
+{
+	int r;
+
+	r = tier_copy_init();
+	if (r)
+		return r;
+	r = tier_policy_register(&tier_policy_builtin);
+	if (r)
+		goto copy;
+	r = dm_register_target(&tier_target);
+	if (!r)
+		return 0;
+	tier_policy_unregister(&tier_policy_builtin);
+copy:
+	tier_copy_exit();
+	return r;
+}
+
+static void __exit tier_exit(void)
+{
+	dm_unregister_target(&tier_target);
+	tier_policy_unregister(&tier_policy_builtin);
+	tier_copy_exit();
+}
+
+module_init(tier_init);
+module_exit(tier_exit);
+
+MODULE_DESCRIPTION("device-mapper target: one fast device out of an SSD and a HDD, with pluggable policies");
+MODULE_AUTHOR("the dm-tier authors");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1.0");

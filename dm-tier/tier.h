@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The target's own structures, shared by its files and by nothing else.
+ *
+ *	tier-target.c		life of a target: construct, resume, suspend, free
+ *	tier-load.c		from metadata to core, and the clean stop
+ *	tier-io.c		bios: what goes where, and what follows when it is done
+ *	tier-copy.c		copies through memory: fill, promotion, write back
+ *	tier-writeback.c	which dirty data go back when
+ *	tier-reclaim.c		free slots kept ready
+ *	tier-commit.c		flushes, commits, intents
+ *	tier-discard.c		discards
+ *	tier-policy.c		policy registry and the target's policy
+ *	tier-message.c		messages and range jobs
+ *	tier-status.c		status and table
+ *	tier-claim.c		which devices are active
+ *
+ * Lock order: config_sem (read) > policy's own lock > stripe > free_lock, commit_lock, io_lock,
+ * discard_lock, want_lock.  None of the last five nests in another.
+ */
+#ifndef TIER_H
+#define TIER_H
+
+#include <linux/bio.h>
+#include <linux/blkdev.h>
+#include <linux/device-mapper.h>
+#include <linux/mempool.h>
+#include <linux/mutex.h>
+#include <linux/percpu-rwsem.h>
+#include <linux/percpu.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include "core/args.h"
+#include "core/fill.h"
+#include "core/map.h"
+#include "tier-lock.h"
+#include "tier-metadata.h"
+#include "tier-policy.h"
+
+#define DM_MSG_PREFIX "tier"
+
+#define TIER_MAX_STRIPES	1024U
+#define TIER_MAX_WB_REGIONS	16384U
+#define TIER_MAX_JOBS		64U	/* range jobs waiting */
+#define TIER_PROMOTE_RING	64U
+#define TIER_WANT_CLEAN		256U	/* slots that the reclaimer may ask to be cleaned at once */
+
+struct tier;
+
+/* Worst one counts; only tier_set_health() changes it */
+enum tier_health {
+	TIER_HEALTH_RW,
+	TIER_HEALTH_DEGRADED,	/* the fast device fails: nothing new goes there */
+	TIER_HEALTH_RO,		/* a metadata write failed: no writes */
+	TIER_HEALTH_FAIL,	/* nothing can be served */
+};
+
+enum tier_stat {
+	TIER_STAT_READ_HITS,
+	TIER_STAT_READ_MISSES,
+	TIER_STAT_WRITE_HITS,
+	TIER_STAT_WRITE_MISSES,
+	TIER_STAT_BYPASS_SEQ,
+	TIER_STAT_BYPASS_POLICY,
+	TIER_STAT_BYPASS_MODE,
+	TIER_STAT_BYPASS_ERROR,
+	TIER_STAT_BYPASS_PARTIAL,
+	TIER_STAT_BYPASS_NOSLOT,
+	TIER_STAT_PROMOTIONS,
+	TIER_STAT_DEMOTIONS,
+	TIER_STAT_POPULATES,
+	TIER_STAT_FILLS,
+	TIER_STAT_FILL_SECTORS,
+	TIER_STAT_WRITE_BACKS,
+	TIER_STAT_WRITE_BACK_SECTORS,
+	TIER_STAT_COMMITS,
+	TIER_STAT_CHECKPOINTS,
+	TIER_STAT_DISCARDS,
+	TIER_STAT_READ_ERRORS,
+	TIER_STAT_WRITE_ERRORS,
+	TIER_NR_STATS,
+};
+
+/* set in tier-status.c, in the order of enum tier_stat */
+extern const char * const tier_stat_names[TIER_NR_STATS];
+
+struct tier_stats {
+	u64 v[TIER_NR_STATS];
+};
+
+/**
+ * struct tier_dev - a data device
+ * @dm: reference
+ * @start: sector of slot 0 (fast), 0 (slow)
+ * @sectors: size
+ * @dirtied: acknowledged writes may be in its volatile cache.  Set after a write has completed and before
+ *	it is acknowledged; cleared before a flush is sent
+ * @flushing: flushes under way
+ * @inflight: foreground requests under way (slow device only)
+ * @last: jiffies of the last foreground request (slow device only)
+ */
+struct tier_dev {
+	struct dm_dev *dm;
+	sector_t start;
+	sector_t sectors;
+	bool dirtied;
+	atomic_t flushing;
+	atomic_t inflight;
+	unsigned long last;
+};
+
+/* What a bio does; decided in tier-io.c */
+enum tier_route {
+	TIER_ROUTE_NONE,	/* not decided yet */
+	TIER_ROUTE_FAST,	/* all on the fast device */
+	TIER_ROUTE_SLOW,	/* all on the slow device */
+	TIER_ROUTE_LEGS,	/* both: a leg for each run, or for each device */
+	TIER_ROUTE_FILL,	/* read from the slow device into memory, keep it */
+	TIER_ROUTE_FLUSH,	/* flush sent straight to a device */
+	TIER_ROUTE_DONE,	/* only to be ended */
+};
+
+#define TIER_IO_WRITE		BIT(0)
+#define TIER_IO_NO_FAST		BIT(1)	/* the fast device failed it: use the slow one */
+#define TIER_IO_NO_FILL		BIT(2)
+#define TIER_IO_COMMIT		BIT(3)	/* FUA: acknowledge after a commit */
+#define TIER_IO_HELD		BIT(4)	/* its hold was granted */
+#define TIER_IO_INTENT		BIT(5)	/* counted in its region */
+#define TIER_IO_COUNTED		BIT(6)	/* hit or miss was counted */
+#define TIER_IO_DIRTYING	BIT(7)	/* counted in dirtying */
+#define TIER_IO_SLOW		BIT(8)	/* counted in slow.inflight */
+#define TIER_IO_ADMITTED	BIT(9)	/* the policy was asked */
+#define TIER_IO_FUA		BIT(10)	/* came with FUA */
+#define TIER_IO_FAST_FUA	BIT(11)	/* FUA on the fast device is enough */
+#define TIER_IO_BOTH		BIT(12)	/* writethrough: @fast goes to both devices */
+
+/**
+ * struct tier_io - per-bio data
+ * @t: target
+ * @hold: on the granules it touches
+ * @list: on a queue of the target
+ * @iter: as mapped, to send it again
+ * @opf: as it came, without FUA
+ * @slot: slot of its block, or TIER_NO_SLOT
+ * @mask: granules it touches
+ * @full: granules it covers
+ * @fast: granules that go to the fast device
+ * @drop: granules whose copy ends when the slow device has the data
+ * @start: sector on the tier device
+ * @sectors: length
+ * @region: intent region
+ * @route: enum tier_route
+ * @admit: the policy's word
+ * @flags: TIER_IO_*
+ * @legs: outstanding
+ * @fast_error: of the fast leg
+ * @slow_error: of the slow leg
+ */
+struct tier_io {
+	struct tier *t;
+	struct tier_hold hold;
+	struct list_head list;
+	struct bvec_iter iter;
+	blk_opf_t opf;
+	tier_slot_t slot;
+	u64 mask;
+	u64 full;
+	u64 fast;
+	u64 drop;
+	u64 start;
+	u32 sectors;
+	u32 region;
+	u8 route;
+	u8 admit;
+	u16 flags;
+	atomic_t legs;
+	blk_status_t fast_error;
+	blk_status_t slow_error;
+};
+
+/**
+ * struct tier_region - intent region
+ * @inflight: writes under way that may make a clean copy differ
+ * @durable: the mark is on the disk and not about to be cleared
+ * @used: marked or written since the last look
+ * @unmarking: taken off in core, the commit that takes it off on the disk is under way
+ */
+struct tier_region {
+	atomic_t inflight;
+	bool durable;
+	bool used;
+	bool unmarking;
+};
+
+/* A slot and its record as the commit under way writes it */
+struct tier_snapshot {
+	tier_slot_t slot;
+	struct tier_record rec;
+};
+
+/* A range job: work on a range of blocks in the background */
+struct tier_job {
+	struct list_head list;
+	enum tier_message_op op;
+	u64 first;	/* block */
+	u64 next;	/* block */
+	u64 end;	/* block */
+	u32 pass;
+};
+
+enum tier_flush_state {
+	TIER_FLUSH_IDLE,
+	TIER_FLUSH_RUNNING,
+	TIER_FLUSH_FAILED,
+};
+
+/**
+ * struct tier - a target
+ */
+struct tier {
+	struct dm_target *ti;
+	const char *name;
+	struct list_head claim;		/* tier-claim.c */
+	bool loaded;			/* metadata are in core */
+	bool live;			/* between resume and suspend */
+	bool stopping;			/* no new background work */
+
+	struct tier_dev fast;
+	struct tier_dev slow;
+	struct dm_dev *meta_dev;
+	struct tier_metadata *md;
+	struct tier_geometry g;
+
+	/* configuration: written under config_sem */
+	struct percpu_rw_semaphore config_sem;
+	bool config_ready;		/* config_sem was initialised */
+	enum tier_mode mode;		/* wanted */
+	enum tier_mode settled;		/* the last one that was wanted and drained */
+	struct tier_tunables tune;
+	struct tier_policy *policy;
+	unsigned int policy_argc;	/* as in the table line: name and arguments */
+	char **policy_argv;
+	char *policy_words;		/* what policy_argv points into */
+	s64 __percpu *dirtying;		/* writes under way that were decided in writeback mode */
+	u32 block_sectors;		/* of the table line */
+	bool mode_given;
+	bool discard_passdown;
+	bool accept_changed_slow;
+
+	atomic_t health;		/* enum tier_health */
+	struct work_struct event_work;
+
+	/* mapping */
+	struct tier_map map;
+	struct tier_stripe *stripes;
+	spinlock_t free_lock;		/* guards the map's free list */
+	atomic_t nr_used;		/* mapped slots */
+	atomic_t nr_evicted;		/* given up, not free yet */
+	atomic_t nr_dirty_slots;
+	atomic64_t nr_dirty;		/* granules */
+	u32 reserve;			/* free slots to keep ready */
+	struct tier_fill *fill;
+
+	/* changed slots: bit per slot, bit per word of these; set under the slot's stripe, taken by the commit */
+	unsigned long *changed;
+	unsigned long *changed_sum;
+	atomic_t nr_changed;
+
+	/* bios that wait; io_lock guards the lists */
+	spinlock_t io_lock;
+	struct list_head deferred;	/* decide again */
+	struct list_head fills;		/* reads to be filled */
+	struct work_struct io_work;
+	struct bio_set bios;
+	struct workqueue_struct *wq;	/* io_work, copies: anything a bio waits for */
+	atomic_t copies;		/* under way */
+	atomic_t fill_pages;		/* in use by fills */
+	wait_queue_head_t copies_wait;
+
+	/* commit; commit_lock guards the lists */
+	spinlock_t commit_lock;
+	struct list_head flushes;	/* flush bios */
+	struct list_head commits;	/* FUA writes whose data are written */
+	struct list_head intents;	/* writes that wait for their region's mark */
+	struct list_head waiters;	/* threads that wait for a commit */
+	bool commit_wanted;		/* by the reclaimer, or the drain */
+	bool committing;		/* the commit thread has taken the lists */
+	struct workqueue_struct *commit_wq;
+	struct work_struct commit_work;
+	struct delayed_work commit_timer;
+	struct tier_region *regions;
+	struct tier_snapshot *snapshot;	/* slots of the transaction being written */
+	u32 nr_snapshot;
+	u32 max_snapshot;
+	u32 nr_intents;			/* marked regions */
+	unsigned long intent_look;	/* jiffies of the last look for unused ones */
+	u64 intent[TIER_INTENT_WORDS];	/* as on the disk, once intent_changed is written */
+	DECLARE_BITMAP(intent_changed, TIER_INTENT_WORDS);
+
+	/* background */
+	struct workqueue_struct *bg_wq;
+	struct delayed_work wb_work;
+	struct work_struct reclaim_work;
+	struct delayed_work tick_work;
+	spinlock_t discard_lock;	/* guards the discard lists */
+	struct list_head discards;	/* to be done */
+	struct list_head discarding;	/* being done: nothing is copied in there */
+	int nr_discarding;
+	struct work_struct discard_work;
+	spinlock_t promote_lock;	/* guards the ring of blocks to promote */
+	u64 promote[TIER_PROMOTE_RING];
+	u32 promote_head;
+	u32 promote_tail;
+	atomic_t *wb_dirty;		/* dirty slots in each write-back region */
+	u32 wb_shift;			/* log2 of the blocks in one */
+	u32 nr_wb_regions;
+	u64 wb_cursor;			/* block */
+	bool wb_active;			/* between the watermarks */
+	atomic_t wb_inflight;		/* copies */
+	u64 wb_tokens;			/* sectors that the rate cap allows */
+	u64 mig_tokens;
+	unsigned long token_time;
+	enum tier_flush_state flush_state;
+	bool flush_restart;
+	u32 sweeps;			/* of the flush */
+	u32 sweep_left;			/* regions still to look at */
+	atomic64_t unwritable;		/* slots whose last write back failed */
+	spinlock_t want_lock;		/* guards want_clean and nr_want_clean */
+	u32 want_clean[TIER_WANT_CLEAN];	/* slots that the reclaimer wants clean */
+	u32 nr_want_clean;
+	u64 want_blocks[TIER_WANT_CLEAN];	/* wb_work only */
+	struct mutex job_mutex;		/* guards jobs */
+	struct list_head jobs;
+	u32 nr_jobs;
+	struct delayed_work job_work;
+
+	/* errors of the fast device */
+	atomic_t fast_errors;
+	int fast_errors_seen;		/* when the current minute began */
+	unsigned long minute;		/* jiffies when it began */
+
+	struct tier_stats __percpu *stats;
+};
+
+static inline void tier_count(struct tier *t, enum tier_stat s, u64 n)
+{
+	this_cpu_add(t->stats->v[s], n);
+}
+
+static inline struct tier_stripe *tier_stripe(struct tier *t, tier_block_t block)
+{
+	return &t->stripes[tier_map_stripe(&t->map, block)];
+}
+
+static inline sector_t tier_slot_sector(struct tier *t, tier_slot_t slot)
+{
+	return t->fast.start + ((sector_t)tier_from_slot(slot) << t->g.block_shift);
+}
+
+static inline sector_t tier_block_sector(struct tier *t, tier_block_t block)
+{
+	return tier_from_block(block) << t->g.block_shift;
+}
+
+/* sectors of a block: fewer in the last one */
+static inline u32 tier_block_len(struct tier *t, tier_block_t block)
+{
+	return min_t(u64, t->g.block_sectors, t->ti->len - tier_block_sector(t, block));
+}
+
+/* granules of a block: fewer in the last one */
+static inline u64 tier_block_mask(struct tier *t, tier_block_t block)
+{
+	return tier_granule_mask(0, (tier_block_len(t, block) - 1) >> t->g.granule_shift);
+}
+
+/* highest granule of a mask, which isn't 0 */
+static inline u32 tier_last_granule(u64 mask)
+{
+	return fls64(mask) - 1;
+}
+
+/* monotonic ms, coarse */
+static inline u64 tier_now(void)
+{
+	return jiffies_to_msecs(get_jiffies_64());
+}
+
+/* acknowledged writes may sit in the device's cache; call between completion and acknowledgement */
+static inline void tier_dev_dirtied(struct tier_dev *d)
+{
+	if (!READ_ONCE(d->dirtied))
+		WRITE_ONCE(d->dirtied, true);
+}
+
+static inline enum tier_health tier_health(struct tier *t)
+{
+	return atomic_read(&t->health);
+}
+
+static inline bool tier_may_use_fast(struct tier *t)
+{
+	return tier_health(t) == TIER_HEALTH_RW;
+}
+
+/* tier-target.c */
+void tier_set_health(struct tier *t, enum tier_health health, const char *why);
+void tier_event(struct tier *t);
+void tier_set_reserve(struct tier *t);
+void tier_fast_error(struct tier *t, const char *what, sector_t sector);
+
+/* tier-load.c */
+int tier_check_sb(struct tier *t);
+int tier_load(struct tier *t);
+int tier_reactivate(struct tier *t);
+void tier_stop(struct tier *t);
+void tier_unload(struct tier *t);
+
+/* tier-io.c */
+int tier_io_map(struct tier *t, struct bio *bio);
+int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error);
+void tier_io_work(struct work_struct *work);
+void tier_io_grant(struct tier_hold *h);
+void tier_io_defer(struct tier_io *io);
+void tier_io_queue(struct tier *t, struct tier_io *io, struct list_head *list);
+void tier_io_complete(struct tier_io *io, blk_status_t status);
+void __tier_slot_changed(struct tier *t, tier_slot_t slot);
+void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty);
+void __tier_slot_reuse(struct tier *t, tier_slot_t slot);
+tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block);
+void tier_hold_release(struct tier *t, struct tier_hold *h);
+
+void tier_slot_untrack(struct tier *t, tier_slot_t slot, tier_block_t block);
+bool tier_promote_later(struct tier *t, tier_block_t block);
+
+/* tier-discard.c */
+int tier_discard_map(struct tier *t, struct tier_io *io, struct bio *bio);
+void tier_discard_work(struct work_struct *work);
+bool __tier_in_discard(struct tier *t, u64 start, u32 sectors);
+
+/* is a discard under way there?  Stripe locked */
+static inline bool tier_in_discard(struct tier *t, u64 start, u32 sectors)
+{
+	return unlikely(READ_ONCE(t->nr_discarding)) && __tier_in_discard(t, start, sectors);
+}
+
+/* tier-copy.c */
+int tier_copy_init(void);
+void tier_copy_exit(void);
+void tier_copy_fill(struct tier_io *io);
+bool tier_copy_promote(struct tier *t, tier_block_t block, bool pin);
+u32 tier_copy_write_back(struct tier *t, u64 *pos, u64 end, u32 max_sectors, bool urgent);
+void tier_copies_wait(struct tier *t);
+int tier_copy_sectors(struct tier *t, sector_t slow, sector_t fast, u32 sectors);
+
+/* tier-writeback.c */
+void tier_wb_work(struct work_struct *work);
+void tier_wb_kick(struct tier *t);
+void tier_wb_done(struct tier *t);
+void tier_wb_flush(struct tier *t);
+void tier_wb_forget_failures(struct tier *t);
+bool tier_slow_idle(struct tier *t);
+void tier_tokens_refill(struct tier *t);
+void tier_drain_check(struct tier *t);
+
+/* tier-reclaim.c */
+void tier_reclaim_work(struct work_struct *work);
+void tier_reclaim_kick(struct tier *t);
+void tier_reclaim_slot(struct tier *t, tier_slot_t slot, bool demote);
+bool __tier_slot_evict(struct tier *t, tier_slot_t slot, tier_block_t block);
+
+/* tier-commit.c */
+void tier_commit_work(struct work_struct *work);
+void tier_commit_timer(struct work_struct *work);
+void tier_commit_kick(struct tier *t, bool wanted);
+int tier_commit_final(struct tier *t);
+int tier_commit_wait(struct tier *t);
+bool tier_commit_pending(struct tier *t);
+int tier_flush_devices(struct tier *t);
+bool tier_flush_needed(struct tier *t, struct tier_dev *d);
+bool tier_intent_take(struct tier *t, u32 region);
+void tier_intent_put(struct tier *t, u32 region);
+int tier_commit_recovered(struct tier *t, const u64 *intent);
+
+/* tier-policy.c */
+int tier_policy_check(unsigned int argc, char **argv, char *error);
+int tier_policy_start(struct tier *t, char *error);
+void tier_policy_load(struct tier *t);
+int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *error);
+void tier_policy_stop(struct tier *t);
+struct tier_policy *tier_policy_ranking(struct tier *t);
+int tier_policy_emit(struct tier *t, char *buf, size_t size);
+
+/* tier-message.c */
+int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, unsigned int maxlen);
+void tier_job_work(struct work_struct *work);
+void tier_jobs_free(struct tier *t);
+
+/* tier-status.c */
+void tier_status(struct tier *t, status_type_t type, unsigned int flags, char *result, unsigned int maxlen);
+
+/* tier-claim.c */
+int tier_claim(struct tier *t, const u8 *uuid, const char **why);
+void tier_unclaim(struct tier *t);
+const char *tier_claimed_by_other(struct tier *t);
+
+#endif /* TIER_H */

@@ -1,0 +1,594 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * clock2q - a scan-resistant clock with a small first queue.
+ *
+ * A new block goes to a small queue (a tenth of the slots).  When it gets to that queue's end and was
+ * used again meanwhile, it moves to the main queue, else it is the victim and leaves a ghost, a
+ * fingerprint without slot.  A miss on a ghost goes straight to the main queue, which is a clock: a
+ * block at its end that was used goes round again, with one use less to its credit.
+ *
+ * Uses shortly after the insertion say nothing (the same program does the same thing for a moment), so
+ * they don't count for the newest part of the small queue, the correlation window.
+ *
+ * Sources: the two queues, the ghosts and the correlated references are 2Q's (Johnson, Shasha: 2Q, a low
+ * overhead high performance buffer management replacement algorithm, VLDB 1994); a small FIFO that
+ * filters for a clock with a few bits is S3-FIFO's (Yang and others: FIFO queues are all you need for
+ * cache eviction, SOSP 2023); the clock is Corbato's (1968).
+ *
+ * Slots that the core skips (dirty, busy) go to the parked list, in order, and come back to the cold end
+ * of the main queue with the next tick, or at once if nothing else is left.
+ */
+#include <linux/bitops.h>
+#include <linux/err.h>
+#include <linux/hash.h>
+#include <linux/kernel.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/spinlock.h>
+#include <linux/vmalloc.h>
+#include "tier-policy.h"
+#include "slot-list.h"
+#include "tunables.h"
+
+/*
+ * Use byte of a slot: written racily by hits, and under the lock by all others.  It is a hint in every
+ * part; what must be right is in the lists and in the state.
+ */
+#define USE_MASK	0x03	/* uses to its credit */
+#define USE_MAX		3
+#define USE_YOUNG	0x04	/* in the correlation window: hits don't count */
+#define USE_AGE_SHIFT	3	/* bits 3..7: when it was queued, in 16ths of its queue's turnover */
+#define NR_AGES		32
+#define AGES_PER_TURN	16
+
+/* State of a slot, two bits under the lock */
+enum state {
+	STATE_MAIN,		/* was used again: leaves no ghost */
+	STATE_ONCE,		/* left the small queue because the core skipped it */
+	STATE_SMALL,		/* in the small queue */
+	STATE_YOUNG,		/* the same, in the correlation window */
+};
+
+enum {
+	LIST_MAIN = 1,		/* next to be examined first, as in all */
+	LIST_SMALL,
+	LIST_PARKED,		/* skipped by the core */
+	LIST_LOADED_MAIN,	/* by age, NR_AGES lists */
+	LIST_LOADED_SMALL = LIST_LOADED_MAIN + NR_AGES,
+	NR_LISTS = LIST_LOADED_SMALL + NR_AGES - 1,
+};
+
+/*
+ * Ghosts: buckets of 8 entries of a 16-bit fingerprint and a 16-bit birthday.  The oldest in the bucket
+ * makes way.  A ghost has expired when as many younger ones were born as there may be ghosts.  Buckets
+ * have a quarter more room than that, so that few die early.
+ */
+#define GHOST_WAYS	8
+
+struct ghost_bucket {
+	u16 print[GHOST_WAYS];	/* 0: free */
+	u16 born[GHOST_WAYS];
+};
+
+enum {
+	TUNE_SMALL,
+	TUNE_WINDOW,
+	TUNE_GHOSTS,
+	NR_TUNABLES,
+};
+
+static const struct tunable tunables[NR_TUNABLES] = {
+	[TUNE_SMALL] = { "small_percent", 1, 90, 10 },
+	[TUNE_WINDOW] = { "window_percent", 0, 100, 50 },
+	[TUNE_GHOSTS] = { "ghost_percent", 0, 50, 50 },
+};
+
+struct clock2q {
+	struct tier_policy policy;
+	u32 nr_slots;
+	u32 nr_buckets;
+	u32 birthday_slots;	/* births to one step of the ghosts' calendar */
+	unsigned int tunables[NR_TUNABLES];
+	u8 *use;		/* per slot, see above */
+
+	/* guards all below */
+	spinlock_t lock;
+	struct slot_lists lists;
+	unsigned long *state[2];	/* low and high bits of enum state */
+	u32 nr_small;		/* on LIST_SMALL */
+	u32 nr_young;		/* of these in the window */
+	u32 window;		/* node of the oldest in the window, SLOT_LIST_NONE: empty */
+	u64 main_queued;	/* slots ever queued there */
+	u64 small_queued;
+	u64 ghosts_born;
+	bool loading;		/* there may be slots on the LIST_LOADED lists */
+	struct ghost_bucket *ghosts;
+};
+
+static struct clock2q *to_clock2q(struct tier_policy *p)
+{
+	return container_of(p, struct clock2q, policy);
+}
+
+static u32 nr_ghost_buckets(u32 nr_slots)
+{
+	return DIV_ROUND_UP_ULL((u64)nr_slots * 5, 8 * GHOST_WAYS);
+}
+
+static u64 clock2q_memory(const struct tier_policy_params *params)
+{
+	return sizeof(struct clock2q) + params->nr_slots +
+		slot_lists_memory(NR_LISTS, params->nr_slots) +
+		2 * sizeof(long) * BITS_TO_LONGS((u64)params->nr_slots) +
+		(u64)nr_ghost_buckets(params->nr_slots) * sizeof(struct ghost_bucket);
+}
+
+static void clock2q_destroy(struct tier_policy *p)
+{
+	struct clock2q *c = to_clock2q(p);
+
+	kvfree(c->ghosts);
+	kvfree(c->state[1]);
+	kvfree(c->state[0]);
+	slot_lists_exit(&c->lists);
+	kvfree(c->use);
+	kfree(c);
+}
+
+static struct tier_policy *clock2q_create(const struct tier_policy_params *params, struct tier_policy *next)
+{
+	struct clock2q *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	size_t nr_longs = BITS_TO_LONGS((u64)params->nr_slots);
+	int r;
+
+	if (!c)
+		return ERR_PTR(-ENOMEM);
+
+	spin_lock_init(&c->lock);
+	c->nr_slots = params->nr_slots;
+	c->nr_buckets = nr_ghost_buckets(params->nr_slots);
+	c->birthday_slots = max(1U, params->nr_slots >> 15);
+	tunables_init(tunables, NR_TUNABLES, c->tunables);
+	c->use = kvcalloc(params->nr_slots, sizeof(*c->use), GFP_KERNEL);
+	r = slot_lists_init(&c->lists, NR_LISTS, params->nr_slots);
+	c->state[0] = kvcalloc(nr_longs, sizeof(long), GFP_KERNEL);
+	c->state[1] = kvcalloc(nr_longs, sizeof(long), GFP_KERNEL);
+	c->ghosts = kvcalloc(c->nr_buckets, sizeof(*c->ghosts), GFP_KERNEL);
+	if (r || !c->use || !c->state[0] || !c->state[1] || !c->ghosts) {
+		clock2q_destroy(&c->policy);
+		return ERR_PTR(r ? r : -ENOMEM);
+	}
+	return &c->policy;
+}
+
+/*
+ * Ghosts
+ */
+
+static u32 max_ghosts(struct clock2q *c)
+{
+	return (u64)c->nr_slots * READ_ONCE(c->tunables[TUNE_GHOSTS]) / 100;
+}
+
+static u16 birthday(struct clock2q *c)
+{
+	return div_u64(c->ghosts_born, c->birthday_slots);
+}
+
+static struct ghost_bucket *ghost_bucket(struct clock2q *c, tier_block_t block, u16 *print)
+{
+	u64 hash = tier_from_block(block) * GOLDEN_RATIO_64;
+
+	/* Folded, because the low bits of a product depend on few bits of the block. */
+	hash ^= hash >> 32;
+	hash *= GOLDEN_RATIO_64;
+	*print = (u16)hash ? (u16)hash : 1;
+	return &c->ghosts[((hash >> 32) * c->nr_buckets) >> 32];
+}
+
+static void __ghost_add(struct clock2q *c, tier_block_t block)
+{
+	struct ghost_bucket *bucket;
+	u16 print, age, oldest_age = 0, now = birthday(c);
+	u32 i, oldest = 0;
+
+	lockdep_assert_held(&c->lock);
+
+	bucket = ghost_bucket(c, block, &print);
+	for (i = 0; i < GHOST_WAYS; i++) {
+		age = now - bucket->born[i];
+		if (!bucket->print[i] || bucket->print[i] == print) {
+			oldest = i;
+			break;
+		}
+		if (age > oldest_age) {
+			oldest_age = age;
+			oldest = i;
+		}
+	}
+	bucket->print[oldest] = print;
+	bucket->born[oldest] = now;
+	c->ghosts_born++;
+}
+
+/* Was there a ghost?  It is gone then. */
+static bool __ghost_take(struct clock2q *c, tier_block_t block)
+{
+	struct ghost_bucket *bucket;
+	u16 print, age;
+	u32 i;
+
+	lockdep_assert_held(&c->lock);
+
+	bucket = ghost_bucket(c, block, &print);
+	for (i = 0; i < GHOST_WAYS; i++) {
+		if (bucket->print[i] != print)
+			continue;
+		bucket->print[i] = 0;
+		age = birthday(c) - bucket->born[i];
+		return (u64)age * c->birthday_slots < max_ghosts(c);
+	}
+	return false;
+}
+
+/*
+ * Queues
+ */
+
+static enum state get_state(struct clock2q *c, u32 slot)
+{
+	return test_bit(slot, c->state[0]) | test_bit(slot, c->state[1]) << 1;
+}
+
+static void __set_state(struct clock2q *c, u32 slot, enum state state)
+{
+	if (state & 1)
+		__set_bit(slot, c->state[0]);
+	else
+		__clear_bit(slot, c->state[0]);
+	if (state & 2)
+		__set_bit(slot, c->state[1]);
+	else
+		__clear_bit(slot, c->state[1]);
+}
+
+static u32 small_slots(struct clock2q *c)
+{
+	return max_t(u32, 1, (u64)c->nr_slots * READ_ONCE(c->tunables[TUNE_SMALL]) / 100);
+}
+
+static u32 window_slots(struct clock2q *c)
+{
+	return (u64)small_slots(c) * READ_ONCE(c->tunables[TUNE_WINDOW]) / 100;
+}
+
+static u8 main_age(struct clock2q *c)
+{
+	return div_u64(c->main_queued * AGES_PER_TURN, c->nr_slots) % NR_AGES;
+}
+
+static u8 small_age(struct clock2q *c)
+{
+	return div_u64(c->small_queued * AGES_PER_TURN, small_slots(c)) % NR_AGES;
+}
+
+/* Lets the oldest leave the window. */
+static void __shrink_window(struct clock2q *c)
+{
+	u32 slot = tier_from_slot(node_slot(&c->lists, c->window));
+
+	__set_state(c, slot, STATE_SMALL);
+	WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);	/* pairs with clock2q_hit() */
+	c->nr_young--;
+	c->window = c->nr_young ? c->lists.link[c->window].next : SLOT_LIST_NONE;
+}
+
+static void __queue_small(struct clock2q *c, u32 node)
+{
+	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+
+	slot_list_append(&c->lists, LIST_SMALL, node);
+	c->nr_small++;
+	c->small_queued++;
+	__set_state(c, slot, STATE_YOUNG);
+	WRITE_ONCE(c->use[slot], USE_YOUNG | small_age(c) << USE_AGE_SHIFT);	/* pairs with clock2q_hit() */
+	if (!c->nr_young++)
+		c->window = node;
+	while (c->nr_young > window_slots(c))
+		__shrink_window(c);
+}
+
+static void __queue_main(struct clock2q *c, u32 node, u8 uses)
+{
+	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+
+	slot_list_append(&c->lists, LIST_MAIN, node);
+	c->main_queued++;
+	__set_state(c, slot, STATE_MAIN);
+	WRITE_ONCE(c->use[slot], uses | main_age(c) << USE_AGE_SHIFT);	/* pairs with clock2q_hit() */
+}
+
+/* Takes the slot off its list; what it was stays in its state. */
+static void __unqueue(struct clock2q *c, u32 node)
+{
+	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+	enum state state = get_state(c, slot);
+
+	if (state == STATE_YOUNG) {
+		if (c->window == node)
+			__shrink_window(c);
+		else
+			c->nr_young--;
+	}
+	if (state == STATE_SMALL || state == STATE_YOUNG) {
+		c->nr_small--;
+		__set_state(c, slot, STATE_ONCE);
+	}
+	node_unlink(&c->lists, node);
+}
+
+/* What load_hint() sorted goes before what was queued since. */
+static void __settle(struct clock2q *c)
+{
+	u32 i;
+
+	lockdep_assert_held(&c->lock);
+
+	if (likely(!c->loading))
+		return;
+	for (i = 0; i < NR_AGES; i++) {
+		slot_list_splice_front(&c->lists, LIST_LOADED_MAIN + i, LIST_MAIN);
+		slot_list_splice_front(&c->lists, LIST_LOADED_SMALL + i, LIST_SMALL);
+	}
+	c->loading = false;
+}
+
+/*
+ * Operations
+ */
+
+static void clock2q_hit(struct tier_policy *p, tier_slot_t slot, const struct tier_access *access)
+{
+	u8 *use = &to_clock2q(p)->use[tier_from_slot(slot)];
+	u8 old = READ_ONCE(*use);
+
+	/*
+	 * Racy: of two hits at once one may be lost, and a store may land on a slot that was moved or
+	 * filled anew meanwhile, which makes a young slot look used or its age wrong.
+	 */
+	if (!(old & USE_YOUNG) && (old & USE_MASK) < USE_MAX)
+		WRITE_ONCE(*use, old + 1);
+}
+
+static enum tier_admit clock2q_miss(struct tier_policy *p, tier_block_t block,
+				    const struct tier_access *access)
+{
+	return TIER_FILL;
+}
+
+static void clock2q_inserted(struct tier_policy *p, tier_block_t block, tier_slot_t slot,
+			     const struct tier_access *access)
+{
+	struct clock2q *c = to_clock2q(p);
+	u32 node = slot_node(&c->lists, slot);
+	bool again;
+
+	spin_lock(&c->lock);
+	__settle(c);
+	again = __ghost_take(c, block) || !access;
+	if (!node_linked(&c->lists, node)) {
+		if (again)
+			__queue_main(c, node, 0);
+		else
+			__queue_small(c, node);
+	}
+	spin_unlock(&c->lock);
+}
+
+static void clock2q_removed(struct tier_policy *p, tier_block_t block, tier_slot_t slot,
+			    enum tier_removal why)
+{
+	struct clock2q *c = to_clock2q(p);
+	u32 node = slot_node(&c->lists, slot);
+
+	spin_lock(&c->lock);
+	__settle(c);
+	if (node_linked(&c->lists, node))
+		__unqueue(c, node);
+	if (why == TIER_REMOVED_EVICTED && get_state(c, tier_from_slot(slot)) == STATE_ONCE)
+		__ghost_add(c, block);
+	__set_state(c, tier_from_slot(slot), STATE_MAIN);
+	spin_unlock(&c->lock);
+}
+
+static void clock2q_aborted(struct tier_policy *p, tier_block_t block)
+{
+}
+
+/* Next slot to examine, SLOT_LIST_NONE if all are parked. */
+static u32 __examine(struct clock2q *c)
+{
+	if (c->nr_small > small_slots(c) || slot_list_empty(&c->lists, LIST_MAIN))
+		return slot_list_first(&c->lists, LIST_SMALL);
+	return slot_list_first(&c->lists, LIST_MAIN);
+}
+
+/* If the slot was used it gets another round. */
+static bool __spare(struct clock2q *c, u32 node)
+{
+	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+	u8 uses = READ_ONCE(c->use[slot]) & USE_MASK;
+	bool small = get_state(c, slot) >= STATE_SMALL;
+
+	if (!uses)
+		return false;
+	__unqueue(c, node);
+	__queue_main(c, node, small ? 0 : uses - 1);
+	return true;
+}
+
+static bool clock2q_victim(struct tier_policy *p, tier_victim_fn take, void *context, u32 budget,
+			   tier_slot_t *slot)
+{
+	struct clock2q *c = to_clock2q(p);
+	enum tier_verdict verdict = TIER_VICTIM_SKIP;
+	bool unparked = false;
+	u32 node;
+
+	spin_lock(&c->lock);
+	__settle(c);
+	while (budget && verdict == TIER_VICTIM_SKIP) {
+		node = __examine(c);
+		if (node == SLOT_LIST_NONE) {
+			if (unparked)
+				break;
+			slot_list_splice_front(&c->lists, LIST_PARKED, LIST_MAIN);
+			unparked = true;
+			continue;
+		}
+		budget--;
+		if (__spare(c, node))
+			continue;
+		*slot = node_slot(&c->lists, node);
+		verdict = take(context, *slot);
+		if (verdict == TIER_VICTIM_STOP)
+			break;
+		__unqueue(c, node);
+		if (verdict == TIER_VICTIM_SKIP)
+			slot_list_append(&c->lists, LIST_PARKED, node);
+	}
+	spin_unlock(&c->lock);
+	return verdict == TIER_VICTIM_TAKE;
+}
+
+static void clock2q_victim_kept(struct tier_policy *p, tier_block_t block, tier_slot_t slot)
+{
+	struct clock2q *c = to_clock2q(p);
+	u32 node = slot_node(&c->lists, slot);
+
+	spin_lock(&c->lock);
+	if (!node_linked(&c->lists, node))
+		__queue_main(c, node, 1);
+	spin_unlock(&c->lock);
+}
+
+static void clock2q_tick(struct tier_policy *p, u64 now)
+{
+	struct clock2q *c = to_clock2q(p);
+
+	spin_lock(&c->lock);
+	__settle(c);
+	slot_list_splice_front(&c->lists, LIST_PARKED, LIST_MAIN);
+	spin_unlock(&c->lock);
+}
+
+/* The hint: uses, whether it was ever used again, age in its queue, and a bit to tell it from 0. */
+#define HINT_VALID	0x100
+#define HINT_SMALL	0x04
+#define HINT_AGE_SHIFT	3
+
+static u32 clock2q_save_hint(struct tier_policy *p, tier_slot_t slot)
+{
+	struct clock2q *c = to_clock2q(p);
+	u32 s = tier_from_slot(slot);
+	u32 hint = 0;
+	u8 age, use;
+
+	spin_lock(&c->lock);
+	__settle(c);
+	if (node_linked(&c->lists, slot_node(&c->lists, slot))) {
+		use = READ_ONCE(c->use[s]);
+		hint = HINT_VALID | (use & USE_MASK);
+		if (get_state(c, s) == STATE_MAIN) {
+			age = main_age(c);
+		} else {
+			hint |= HINT_SMALL;
+			age = small_age(c);
+		}
+		hint |= ((u32)age - (use >> USE_AGE_SHIFT)) % NR_AGES << HINT_AGE_SHIFT;
+	}
+	spin_unlock(&c->lock);
+	return hint;
+}
+
+static void clock2q_load_hint(struct tier_policy *p, tier_block_t block, tier_slot_t slot, u32 hint)
+{
+	struct clock2q *c = to_clock2q(p);
+	u32 node = slot_node(&c->lists, slot);
+	u32 s = tier_from_slot(slot);
+	u32 age = hint & HINT_VALID ? hint >> HINT_AGE_SHIFT & (NR_AGES - 1) : NR_AGES - 1;
+
+	spin_lock(&c->lock);
+	if (!node_linked(&c->lists, node)) {
+		c->loading = true;
+		if (hint & HINT_SMALL) {
+			c->nr_small++;
+			__set_state(c, s, STATE_SMALL);
+			slot_list_append(&c->lists, LIST_LOADED_SMALL + age, node);
+			age = small_age(c) - age;
+		} else {
+			__set_state(c, s, STATE_MAIN);
+			slot_list_append(&c->lists, LIST_LOADED_MAIN + age, node);
+			age = main_age(c) - age;
+		}
+		WRITE_ONCE(c->use[s], (hint & USE_MASK) | age % NR_AGES << USE_AGE_SHIFT);
+	}
+	spin_unlock(&c->lock);
+}
+
+static int clock2q_set(struct tier_policy *p, const char *key, const char *value)
+{
+	return tunables_set(tunables, NR_TUNABLES, to_clock2q(p)->tunables, key, value);
+}
+
+static int clock2q_emit(struct tier_policy *p, char *buf, size_t size, unsigned int *count)
+{
+	*count = 0;
+	return tunables_emit(tunables, NR_TUNABLES, to_clock2q(p)->tunables, buf, size, count);
+}
+
+static struct tier_policy_type clock2q_type = {
+	.name = "clock2q",
+	.version = {1, 0, 0},
+	.owner = THIS_MODULE,
+	.memory = clock2q_memory,
+	.create = clock2q_create,
+	.destroy = clock2q_destroy,
+	.hit = clock2q_hit,
+	.miss = clock2q_miss,
+	.inserted = clock2q_inserted,
+	.removed = clock2q_removed,
+	.aborted = clock2q_aborted,
+	.victim = clock2q_victim,
+	.victim_kept = clock2q_victim_kept,
+	.tick = clock2q_tick,
+	.save_hint = clock2q_save_hint,
+	.load_hint = clock2q_load_hint,
+	.set = clock2q_set,
+	.emit = clock2q_emit,
+	.tunables_help =
+		"small_percent: part of the slots for blocks used once, percent, 1-90, 10\n"
+		"window_percent: part of these in which uses don't count yet, percent, 0-100, 50\n"
+		"ghost_percent: evicted blocks remembered, percent of the slots, 0-50, 50\n",
+};
+
+static int __init clock2q_module_init(void)
+{
+	return tier_policy_register(&clock2q_type);
+}
+
+static void __exit clock2q_module_exit(void)
+{
+	tier_policy_unregister(&clock2q_type);
+}
+
+module_init(clock2q_module_init);
+module_exit(clock2q_module_exit);
+
+MODULE_DESCRIPTION("dm-tier policy: scan-resistant clock of two queues");
+MODULE_AUTHOR("dm-tier developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("1.0.0");
+MODULE_ALIAS("dm-tier-policy-clock2q");

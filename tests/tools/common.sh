@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# For the tests of the tools: TAP, a scratch directory, loop devices, image files.
+# Sourced; DMTIER is the program under test.
+
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+DMTIER=${DMTIER:-$here/../../userspace/dmtier}
+if [ ! -x "$DMTIER" ]; then
+	echo "Bail out! $DMTIER is not built"
+	exit 1
+fi
+DMTIER=$(cd "$(dirname "$DMTIER")" && pwd)/$(basename "$DMTIER")
+# several tests may start at once
+( flock 9 && make -s -C "$here" all ) 9>"$here/.lock" >&2 || { echo "Bail out! meta-edit is not built"; exit 1; }
+META_EDIT=$here/build/meta-edit
+# what is good in the middle of a command line is not good at the end of a test
+export LSAN_OPTIONS=exitcode=99 ASAN_OPTIONS=exitcode=99:detect_leaks=1 UBSAN_OPTIONS=print_stacktrace=1
+
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/dmtier-test.XXXXXX")
+loops=()
+tests=0
+
+cleanup()
+{
+	local l
+
+	cd /
+	for l in "${loops[@]}"; do
+		losetup -d "$l" 2>/dev/null
+	done
+	rm -rf "$scratch"
+}
+trap cleanup EXIT
+cd "$scratch" || exit 1
+
+# ---- TAP ----
+
+ok()		# STATUS DESCRIPTION
+{
+	tests=$((tests + 1))
+	if [ "$1" = 0 ]; then
+		echo "ok $tests - $2"
+		return 0
+	fi
+	echo "not ok $tests - $2"
+	return 1
+}
+
+diag()
+{
+	printf '%s\n' "$@" | sed 's/^/# /'
+}
+
+skip()		# REASON: one point
+{
+	tests=$((tests + 1))
+	echo "ok $tests # SKIP $1"
+}
+
+is()		# GOT WANTED DESCRIPTION
+{
+	if [ "$1" = "$2" ]; then
+		ok 0 "$3"
+	else
+		ok 1 "$3"
+		diag "got    '$1'" "wanted '$2'"
+	fi
+}
+
+like()		# TEXT REGEX DESCRIPTION
+{
+	if [[ $1 =~ $2 ]]; then
+		ok 0 "$3"
+	else
+		ok 1 "$3"
+		diag "got    '$1'" "wanted '$2'"
+	fi
+}
+
+done_testing()
+{
+	echo "1..$tests"
+}
+
+# ---- running ----
+
+# Sets OUT, ERR and RC.
+run()
+{
+	"$@" >"$scratch/.out" 2>"$scratch/.err"
+	RC=$?
+	OUT=$(<"$scratch/.out")
+	ERR=$(<"$scratch/.err")
+}
+
+# Run dmtier; its exit code must be the first argument.
+dmtier_is()	# CODE DESCRIPTION ARGUMENT...
+{
+	local code=$1 what=$2
+
+	shift 2
+	run "$DMTIER" "$@"
+	is "$RC" "$code" "$what" || true
+	[ "$RC" = "$code" ] || diag "$OUT" "$ERR"
+}
+
+json_ok()	# DESCRIPTION: of $OUT
+{
+	python3 -m json.tool <<<"$OUT" >/dev/null 2>&1
+	ok $? "$1" || diag "$OUT"
+}
+
+field()		# JSON PATH: of $OUT
+{
+	jq -r "$1" <<<"$OUT"
+}
+
+# ---- devices ----
+
+image()		# NAME SIZE
+{
+	rm -f "$1"
+	truncate -s "$2" "$1"
+}
+
+# The usual three image files.
+images()	# [SSD [HDD [META]]]
+{
+	image ssd "${1:-20M}"
+	image hdd "${2:-64M}"
+	image meta "${3:-4M}"
+}
+
+sums()
+{
+	cksum "$@" | cut -d" " -f1 | tr "\n" " "
+}
+
+can_loop()
+{
+	[ "$(id -u)" = 0 ] && losetup -f >/dev/null 2>&1
+}
+
+# Attach a file; sets LOOP.
+attach()	# FILE [LOSETUP OPTION...]
+{
+	local file=$1
+
+	shift
+	LOOP=$(losetup -f --show "$@" "$file") || return
+	loops+=("$LOOP")
+}
+
+detach()	# DEVICE
+{
+	losetup -d "$1"
+}
+
+meta_edit()
+{
+	"$META_EDIT" "$@" || diag "meta-edit $* failed"
+}
+
+# byte offset of a metadata block
+offset_of()	# META KIND [NUMBER [COPY]]
+{
+	echo $(($("$META_EDIT" "$1" where "${@:2}") * 4096))
+}
+
+# flip all bits of a byte
+flip()		# FILE OFFSET
+{
+	local byte
+
+	byte=$(od -An -tu1 -j "$2" -N 1 "$1" | tr -d ' ')
+	printf '%b' "\\x$(printf %02x $((byte ^ 255)))" | dd of="$1" bs=1 seek="$2" conv=notrunc status=none
+}
+
+zero_block()	# FILE OFFSET
+{
+	dd if=/dev/zero of="$1" bs=4096 count=1 seek=$(($2 / 4096)) conv=notrunc status=none
+}
+
+copy_block()	# FILE FROM TO
+{
+	dd if="$1" of="$1" bs=4096 count=1 skip=$(($2 / 4096)) seek=$(($3 / 4096)) conv=notrunc status=none
+}

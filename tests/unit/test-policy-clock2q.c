@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0
+/* clock2q: its two queues, its window and its ghosts. */
+#include "policy-harness.h"
+
+#define NR	1000
+
+/* Evicts one, puts @block in its place; the slot. */
+static u32 replace(struct harness *h, u64 block)
+{
+	long s = harness_evict(h);
+
+	if (s < 0) {
+		ok(false, "a victim");
+		return 0;
+	}
+	harness_insert(h, block, s);
+	return s;
+}
+
+int main(void)
+{
+	struct harness h;
+	u32 i, s, hot_left;
+
+	/* A scan of many times the cache leaves what is in use alone. */
+	harness_init(&h, "clock2q", NR);
+	for (i = 0; i < NR; i++)
+		harness_insert(&h, i, i);
+	for (i = 0; i < 500; i++)
+		harness_hit(&h, i);
+	for (i = 0; i < 20 * NR; i++) {
+		replace(&h, 100000 + i);
+		if (i % 1000 == 0)
+			for (s = 0; s < NR; s++)
+				if (h.block[s] < 500)
+					harness_hit(&h, s);
+	}
+	for (s = 0, hot_left = 0; s < NR; s++)
+		hot_left += h.block[s] < 500;
+	is(hot_left, 500, "blocks in use survive a scan");
+
+	/* Two uses in a row don't make a block hot. */
+	for (i = 0; i < 5 * NR; i++)
+		harness_hit(&h, replace(&h, 200000 + i));
+	for (s = 0, hot_left = 0; s < NR; s++)
+		hot_left += h.block[s] < 500;
+	ok(hot_left >= 400, "a scan that reads everything twice doesn't flush them (%u left)", hot_left);
+	harness_exit(&h);
+
+	harness_init(&h, "clock2q window_percent 0", NR);
+	for (i = 0; i < NR; i++)
+		harness_insert(&h, i, i);
+	for (i = 0; i < 10 * NR; i++)
+		harness_hit(&h, replace(&h, 200000 + i));
+	for (s = 0, hot_left = 0; s < NR; s++)
+		hot_left += h.block[s] < 500;
+	ok(hot_left < 100, "it does without the window (%u left)", hot_left);
+	harness_exit(&h);
+
+	/* A block that comes back soon after it left goes to the main queue. */
+	harness_init(&h, "clock2q", NR);
+	for (i = 0; i < 4 * NR; i++) {
+		s = i < NR ? i : (u32)harness_evict(&h);
+		harness_insert(&h, i, s);
+	}
+	for (i = 0; i < 50; i++) {
+		bool there = false;
+
+		for (s = 0; s < NR; s++)
+			there |= h.block[s] == 3 * NR - 100 - i;
+		if (there)
+			ok(false, "block has gone");
+		replace(&h, 3 * NR - 100 - i);
+	}
+	/* 50 returned, then a scan longer than the cache */
+	for (i = 0; i < 1200; i++)
+		replace(&h, 500000 + i);
+	for (s = 0, hot_left = 0; s < NR; s++)
+		hot_left += h.block[s] <= 3 * NR - 100 && h.block[s] > 3 * NR - 150;
+	ok(hot_left >= 48, "ghosts that return stay (%u of 50)", hot_left);
+	harness_exit(&h);
+
+	harness_init(&h, "clock2q ghost_percent 0", NR);
+	for (i = 0; i < 4 * NR; i++) {
+		s = i < NR ? i : (u32)harness_evict(&h);
+		harness_insert(&h, i, s);
+	}
+	for (i = 0; i < 50; i++)
+		replace(&h, 3 * NR - 100 - i);
+	for (i = 0; i < 1200; i++)
+		replace(&h, 500000 + i);
+	for (s = 0, hot_left = 0; s < NR; s++)
+		hot_left += h.block[s] <= 3 * NR - 100 && h.block[s] > 3 * NR - 150;
+	is(hot_left, 0, "not without ghosts");
+	harness_exit(&h);
+	return tap_done();
+}

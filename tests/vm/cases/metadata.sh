@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# Metadata I/O by itself: commits, checkpoints, stop and activation, resize, damage, write errors at
+# every point, power cuts.  tests/vm/mdtest drives it and compares with a model.
+# vmtap: timeout=900
+
+# shellcheck source=../lib.sh
+. "${0%/*}/../lib.sh"
+
+MDTEST=$TIER_TOP/tests/vm/mdtest
+MODULE=$TIER_BUILD/mdtest/tier-mdtest.ko
+[ -e "$MODULE" ] || skip_case "no tier-mdtest.ko: tests/vm/mdtest/build.sh makes it"
+lib_insmod "$MODULE" || skip_case "tier-mdtest.ko does not load"
+
+# Sizes in sectors that the metadata are for: blocks of 64 KiB, a good 5000 slots, then others.
+BLOCK=128 SLOW=40000000
+FAST=650000 FAST_LARGE=4200000 FAST_SMALL=400000
+
+# target META FAST		the driver on these devices
+target()
+{
+	[ ! -b /dev/mapper/md ] || dmsetup remove --retry md
+	dmsetup create md --table "0 8 tier-mdtest $1 $2"
+}
+
+m() { dmsetup message md 0 "$@" 2>&1 | sed -n 's/.*failed: /error: /; /^Command failed/d; p'; }
+
+# says WANT MESSAGE...		the answer is that
+says()
+{
+	local want=$1
+
+	shift
+	is "$(m "$@")" "$want" "$*"
+}
+
+# info KEY
+info() { m info | tr ' ' '\n' | sed -n "/^$1\$/{n;p}"; }
+
+# format [FAST [JOURNAL [SEED]]]
+format() { m format "$BLOCK" "${1:-$FAST}" $SLOW "${2:-16}" "${3:-1}" >/dev/null; }
+
+EIO="error: Input/output error"
+DAMAGED="error: Invalid or incomplete multibyte or wide character"
+
+new_dev base 16
+new_dev fast 8
+dmsetup create meta --table "0 $(blockdev --getsz /dev/mapper/base) tier-mdtest-dev /dev/mapper/base"
+META=/dev/mapper/meta
+target $META /dev/mapper/fast
+
+# --- What is on the device
+says "error: No such file or directory" info
+m model 1 10 >/dev/null
+says "error: No data available" open
+like "$(klog)" "not formatted" "blank"
+dd if=/dev/urandom of=$META bs=4k count=32 oflag=direct status=none
+klog_mark
+says "error: No data available" open
+like "$(klog)" "holds something else" "foreign"
+format
+dmsetup create short --table "0 800 linear $META 0"
+target /dev/mapper/short /dev/mapper/fast
+klog_mark
+says "error: No space left on device" open
+like "$(klog)" "truncated" "truncated"
+target $META /dev/mapper/fast
+dmsetup remove short
+
+# --- Lives
+for journal in 16 64 300; do
+	format "$FAST" $journal $journal
+	says "txn 0" open
+	says good check_fast
+	says "" activate
+	says "txn 2000" run 2000
+	[ $journal = 300 ] || ok "there were checkpoints" test "$(info checkpoints)" -gt 5
+	says "" close
+	says "txn 2000" open
+	says "" activate
+	says "txn 2001" run 1
+	says "error: Device or resource busy" stop lru
+	says "txn 2050" align
+	says "" mode 2
+	says "" stop lru
+	is "$(info clean)$(info mode)$(info used)" "120/$journal" "clean, mode, journal"
+	says 1 unchanged
+	says "" activate
+	says "txn 2053" run 3
+	says "txn 2100" align
+	says "" stop lru
+	says "" close
+	like "$(m open lru)" "^txn 2100, ([0-9]+) hints of \1$" "hints"
+	says "" close
+	like "$(m open hotspot)" "^txn 2100, 0 hints" "hints of another policy"
+	says "" activate
+	says "" close
+	like "$(m open lru)" "^txn 2100, 0 hints" "hints after an unclean stop"
+	says "" close
+done
+
+# --- Resize
+format
+m open >/dev/null
+m activate >/dev/null
+says "txn 500" run 500
+m close >/dev/null
+says "txn 500" open
+says "32796 slots" resize $FAST_LARGE $SLOW
+says "" close
+says "txn 500" open
+says "" activate
+says "txn 1100" run 600
+says "" close
+says "txn 1100" open
+says "3109 slots" resize $FAST_SMALL $SLOW
+says "" close
+says "txn 1100" open
+says "32796 slots" resize $FAST_LARGE $SLOW
+says "" close
+says "txn 1100" open
+says "" activate
+says "txn 1150" run 50
+says "" stop lru
+says "3109 slots" resize $FAST_SMALL $SLOW
+says "" activate
+says "txn 1200" run 50
+says "" close
+says "txn 1200" open
+says "error: No space left on device" resize 200000000 $SLOW
+is "$(info failed)" 0 "a resize that does not fit is no failure"
+says "" close
+
+# --- Generations
+format
+m open >/dev/null
+says "" activate nofast
+says "" close
+m open >/dev/null
+like "$(m check_fast)" "^-116 .*stale" "a fast device that was left out is stale"
+says "" close
+dmsetup create fast1 --table "0 $(blockdev --getsz /dev/mapper/fast) tier-mdtest-dev /dev/mapper/fast"
+target $META /dev/mapper/fast1
+format
+m open >/dev/null
+for i in 1 2 3; do
+	dmsetup message fast1 0 fail 1
+	says "$EIO" activate
+	is "$(info failed)" 0 "a fast device that fails is no failure of the metadata"
+	says "" close
+	m open >/dev/null
+	says good check_fast
+done
+says "" activate
+is "$(info generation)" 2 "cut short, then done: one generation"
+dmsetup message fast1 0 fail 0
+says "" close
+m open >/dev/null
+says good check_fast
+dmsetup message fast1 0 fail 1
+m activate >/dev/null
+says "" activate nofast
+says "" close
+m open >/dev/null
+like "$(m check_fast)" "^-116 .*stale" "cut short, then without it"
+says "" close
+dd if=/dev/zero of=/dev/mapper/fast1 bs=4k count=1 oflag=direct status=none
+m open >/dev/null
+like "$(m check_fast)" "^-19 .*not formatted" "blank fast device"
+says "" close
+target $META /dev/mapper/fast
+dmsetup remove fast1
+
+# --- Fingerprint
+before=$(m fingerprint 1)
+is "$(m fingerprint 1)" "$before" "fingerprint: the same again"
+isnt "$(m fingerprint 2)" "" "fingerprint: another seed"
+dd if=/dev/urandom of=/dev/mapper/fast bs=4k seek=15 count=1 oflag=direct status=none
+isnt "$(m fingerprint 1)" "$before" "fingerprint: the head was written to"
+for sectors in 1 7 8 9 200; do
+	dmsetup create tiny --table "0 $sectors linear /dev/mapper/fast 0"
+	target $META /dev/mapper/tiny
+	like "$(m fingerprint 1)" "^$sectors [0-9a-f]{8} [0-9a-f]{8}$" "fingerprint of $sectors sectors"
+	target $META /dev/mapper/fast
+	dmsetup remove tiny
+done
+
+# --- Failing writes
+# The n-th write or flush fails, for every n that a life of 60 transactions and a stop has.
+life() { m open; m activate; m run 61; m align; m stop lru; }
+n=1 bad='' done=''
+while [ -z "$done" ] && [ $n -lt 2000 ]; do
+	format $FAST 16 $n
+	dmsetup message meta 0 fail $n
+	life >"$WORK/life"
+	[ "$(dmsetup message meta 0 left)" = 0 ] || done=1
+	dmsetup message meta 0 fail 0
+	acked=$(info commits)
+	state=$(info failed)$(info needs_check)$(info clean)
+	again=$(m run 1)
+	m close >/dev/null
+	txn=$(m open)
+	needs_check=$(info needs_check)
+	m close >/dev/null
+	if [ -n "$done" ]; then
+		[ "$state" = 001 ] || bad+=" $n:clean"
+	else
+		[ "$state" = 110 ] || bad+=" $n:state=$state"
+		[ "$needs_check" = 1 ] || bad+=" $n:needs_check"
+		[ "$again" = "$EIO" ] || bad+=" $n:again=$again"
+		[ "$txn" = "txn $acked" ] || [ "$txn" = "txn $((acked + 1))" ] || bad+=" $n:$txn"
+	fi
+	n=$((n < 30 ? n + 1 : n + 13))
+done
+is "$bad" "" "write or flush number n fails, n up to $n"
+ok "until none was left to fail" test -n "$done"
+
+# All fail, also needs_check.
+format
+m open >/dev/null
+m activate >/dev/null
+m run 20 >/dev/null
+dmsetup message meta 0 fail 1 1000000
+says "$EIO" run 1
+says "$EIO" checkpoint
+says "$EIO" stop lru
+is "$(info failed)$(info needs_check)" 10 "failed, and cannot say so on the disk"
+dmsetup message meta 0 fail 0
+says "$EIO" run 1
+says "" close
+like "$(m open)" "^txn 2[01]$" "after all writes failed"
+says "" activate
+says "" close
+
+# needs_check stays
+dmsetup message meta 0 fail 0
+m open >/dev/null
+m activate >/dev/null
+dmsetup message meta 0 fail 1
+says "$EIO" run 1
+says "" close
+m open >/dev/null
+is "$(info needs_check)" 1 "needs_check"
+says "$EIO" activate
+says "" close
+
+# --- Damage
+format
+m open >/dev/null
+m activate >/dev/null
+m run 200 >/dev/null
+m close >/dev/null
+blockdev --flushbufs $META
+dd if=$META of="$WORK/image" bs=1M iflag=direct status=none
+new_dev copy 16
+target /dev/mapper/copy /dev/mapper/fast
+ok "each block damaged in turn" python3 "$MDTEST/crash.py" damage "$WORK/image" /dev/mapper/copy md
+# one copy damaged, repaired, the other one damaged
+slot_start=$((17 + 2 + 16))
+hurt() { dd if=/dev/urandom of=/dev/mapper/copy bs=4k seek="$1" count=1 oflag=direct status=none; }
+dd if="$WORK/image" of=/dev/mapper/copy bs=1M oflag=direct status=none
+hurt 17
+hurt $((slot_start + 3))
+hurt $((slot_start + 64 + 4))
+says "txn 200" open
+says "" activate
+repaired() { [ "$(info checkpoints)" -ge 1 ]; }
+ok "a checkpoint by itself" wait_until 20 repaired
+says "" close
+hurt 18
+hurt $((slot_start + 64 + 3))
+hurt $((slot_start + 4))
+says "txn 200" verify
+klog_mark
+hurt $((slot_start + 3))
+says "$DAMAGED" verify
+like "$(klog)" "both copies of slot page 3 are bad" "the page is named"
+
+# --- Power cuts
+drop_log() { dmsetup remove --retry md && dmsetup remove --retry logged; }
+modprobe dm-log-writes || skip_case "no dm-log-writes"
+for seed in 1 2; do
+	[ ! -b /dev/mapper/log ] || drop_dev log
+	new_dev log 200
+	dmsetup create logged --table "0 $(blockdev --getsz $META) log-writes $META /dev/mapper/log"
+	target /dev/mapper/logged /dev/mapper/fast
+	format 300000 16 $seed
+	dmsetup message logged 0 mark formatted
+	for part in 1 2 3; do
+		m open >/dev/null
+		m activate >/dev/null
+		for i in 1 2 3 4; do
+			m run 12 >"$WORK/txn"
+			dmsetup message logged 0 mark "$(cat "$WORK/txn")"
+		done
+		m align >"$WORK/txn"
+		dmsetup message logged 0 mark "$(cat "$WORK/txn")"
+		[ $part = 2 ] || m stop lru >/dev/null
+		m close >/dev/null
+	done
+	drop_log
+	target /dev/mapper/copy /dev/mapper/fast
+	m model $seed "$(((300000 - 2048) / BLOCK))" >/dev/null
+	python3 "$MDTEST/crash.py" cuts /dev/mapper/log /dev/mapper/copy md $seed "${CUTS:-150}" >"$WORK/cuts"
+	rc=$?
+	is $rc 0 "power cuts, seed $seed"
+	diag <"$WORK/cuts"
+done
+
+dmsetup remove --retry md
+dmsetup remove --retry meta
+ok "unload" rmmod tier_mdtest
+done_testing

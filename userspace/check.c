@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: GPL-2.0
+/* dmtier check: look at everything in the metadata, change nothing. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "core/args.h"
+#include "dmtier.h"
+#include "lib/devices.h"
+#include "lib/json.h"
+#include "lib/text.h"
+
+/**
+ * struct check - a run of this verb
+ * @json: output for programs
+ * @force: also if the device is in use
+ * @nr_devs: 1 or NR_DEVS
+ * @devs: the metadata device is always number DEV_META
+ * @audit: result
+ * @why: sentence of the first failure
+ */
+struct check {
+	bool json;
+	bool force;
+	struct bdev devs[NR_DEVS];
+	struct audit audit;
+	char why[TEXT_LEN];
+};
+
+static unsigned long long ull(u64 v)
+{
+	return v;
+}
+
+/* what a running target writes meanwhile looks like damage */
+static int refuse_live(struct check *c)
+{
+	const struct bdev *meta = &c->devs[DEV_META];
+	struct bdev probe = *meta;
+	char who[TEXT_LEN] = "", ignored[TEXT_LEN];
+	int r;
+
+	if (!bdev_holder(meta, who)) {
+		if (!meta->is_block)
+			return 0;
+		r = bdev_open(&probe, BDEV_EXCLUSIVE, ignored);
+		bdev_close(&probe);
+		if (r != -EBUSY)
+			return 0;
+		text_why(who, 0, "opened by somebody for himself alone");
+	}
+	if (c->force) {
+		text_warn("%s is in use (%.300s): what is found may not last", meta->path, who);
+		return 0;
+	}
+	return text_why(c->why, -EBUSY,
+			"METADATA %.150s is in use (%.200s): what is found may not last; --force checks all the same",
+			meta->path, who);
+}
+
+static int open_devices(struct check *c, int nr, char **paths)
+{
+	int i, r;
+
+	if (nr == NR_DEVS)
+		r = devices_identify(c->devs, paths, c->why);
+	else
+		r = bdev_identify(&c->devs[DEV_META], paths[0], c->why);
+	if (!r)
+		r = refuse_live(c);
+	for (i = 0; !r && i < NR_DEVS; i++)
+		if (c->devs[i].path)
+			r = bdev_open(&c->devs[i], 0, c->why);
+	return r;
+}
+
+static int audit(struct check *c)
+{
+	const struct bdev *ssd = c->devs[DEV_SSD].path ? &c->devs[DEV_SSD] : NULL;
+	const struct bdev *hdd = c->devs[DEV_HDD].path ? &c->devs[DEV_HDD] : NULL;
+
+	return audit_run(&c->audit, &c->devs[DEV_META], ssd, hdd, &tool_cancelled, c->why);
+}
+
+static int exit_code(const struct check *c, int r)
+{
+	if (r == -EILSEQ)
+		return TOOL_UNCORRECTED;
+	if (r)
+		return tool_exit_code(r);
+	return c->audit.nr[AUDIT_RECOVERABLE] || c->audit.nr[AUDIT_ERROR] ? TOOL_UNCORRECTED : TOOL_OK;
+}
+
+static const char *verdict(const struct check *c, int r)
+{
+	switch (r) {
+	case 0:
+		break;
+	case -EILSEQ:
+		return "damaged";
+	case -EPROTONOSUPPORT:
+		return "newer";
+	case -ENODATA:
+		return "no metadata";
+	default:
+		return "not checked";
+	}
+	if (c->audit.nr[AUDIT_ERROR])
+		return "damaged";
+	return c->audit.nr[AUDIT_RECOVERABLE] ? "recoverable" : "good";
+}
+
+static const char * const level_names[AUDIT_NR_LEVELS] = {
+	[AUDIT_NOTE] = "note",
+	[AUDIT_RECOVERABLE] = "recoverable",
+	[AUDIT_ERROR] = "error",
+};
+
+/* ---- output for people ---- */
+
+static void print_time(const char *what, u64 seconds)
+{
+	time_t t = (time_t)seconds;
+	char text[64];
+	struct tm tm;
+
+	if (t > 0 && localtime_r(&t, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &tm))
+		printf("%s %s\n", what, text);
+}
+
+static void print_finding(const struct audit_finding *f)
+{
+	printf("%s: %s", level_names[f->level], f->structure);
+	if (f->block >= 0)
+		printf(", metadata block %lld", (long long)f->block);
+	if (f->copy >= 0)
+		printf(", copy %c", 'A' + f->copy);
+	printf(": %s\n", f->text);
+}
+
+static void print_summary(const struct check *c)
+{
+	const struct tier_sb *sb = &c->audit.sb;
+	const struct tier_geometry *g = &sb->geometry;
+	char uuid[37], a[TEXT_SIZE_LEN], b[TEXT_SIZE_LEN];
+
+	printf("tier device   %s\n", text_uuid(sb->uuid, uuid));
+	printf("mode          %s\n", tier_mode_name(sb->mode));
+	printf("size          %s, blocks of %s\n", text_size(g->nr_sectors * 512, a),
+	       text_size((u64)g->block_sectors * 512, b));
+	printf("slots         %llu of %llu used, %llu dirty (%s), %llu pinned\n", ull(c->audit.used_slots),
+	       ull(g->nr_slots), ull(c->audit.dirty_slots),
+	       text_size(c->audit.dirty_granules * g->granule_sectors * 512, a), ull(c->audit.pinned_slots));
+	if (c->audit.journal_good)
+		printf("journal       %llu of %llu blocks, %llu transactions\n", ull(c->audit.scan.used_blocks),
+		       ull(g->journal_blocks), ull(c->audit.scan.nr_txns));
+	printf("last stop     %s\n", sb->flags & TIER_SB_CLEAN ? "clean" : "not clean, or still active");
+	print_time("formatted    ", sb->format_time);
+}
+
+static void print_report(const struct check *c, const char *text)
+{
+	const struct audit *a = &c->audit;
+	u64 left = a->nr[AUDIT_NOTE] + a->nr[AUDIT_RECOVERABLE] + a->nr[AUDIT_ERROR] - a->nr_findings;
+	unsigned int i;
+
+	print_summary(c);
+	for (i = 0; i < a->nr_findings; i++)
+		print_finding(&a->findings[i]);
+	if (left)
+		printf("... and %llu more\n", ull(left));
+	printf("%s: %s\n", c->devs[DEV_META].path, text);
+}
+
+/* ---- output for programs ---- */
+
+static void json_findings(struct json *j, const struct audit *a)
+{
+	const struct audit_finding *f;
+	unsigned int i;
+
+	json_array(j, "findings");
+	for (i = 0; i < a->nr_findings; i++) {
+		f = &a->findings[i];
+		json_object(j, NULL);
+		json_string(j, "level", level_names[f->level]);
+		json_string(j, "structure", f->structure);
+		if (f->block >= 0)
+			json_u64(j, "block", (u64)f->block);
+		if (f->copy >= 0)
+			json_string(j, "copy", f->copy ? "B" : "A");
+		json_string(j, "text", f->text);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
+static void json_contents(struct json *j, const struct audit *a)
+{
+	const struct tier_sb *sb = &a->sb;
+	const struct tier_geometry *g = &sb->geometry;
+	char uuid[37];
+
+	json_string(j, "uuid", text_uuid(sb->uuid, uuid));
+	json_u64(j, "version", sb->version);
+	json_string(j, "mode", tier_mode_name(sb->mode));
+	json_bool(j, "clean", sb->flags & TIER_SB_CLEAN);
+	json_bool(j, "needs_check", sb->flags & TIER_SB_NEEDS_CHECK);
+	json_u64(j, "generation", sb->generation);
+	json_u64(j, "block_bytes", (u64)g->block_sectors * 512);
+	json_u64(j, "granule_bytes", (u64)g->granule_sectors * 512);
+	json_u64(j, "sectors", g->nr_sectors);
+	json_u64(j, "slots", g->nr_slots);
+	json_u64(j, "used_slots", a->used_slots);
+	json_u64(j, "dirty_slots", a->dirty_slots);
+	json_u64(j, "dirty_granules", a->dirty_granules);
+	json_u64(j, "pinned_slots", a->pinned_slots);
+	json_u64(j, "intent_regions", a->intent_regions);
+	json_u64(j, "metadata_blocks", g->meta_blocks);
+	json_u64(j, "journal_blocks", g->journal_blocks);
+	json_u64(j, "journal_transactions", a->journal_good ? a->scan.nr_txns : 0);
+	json_u64(j, "format_time", sb->format_time);
+	json_u64(j, "stop_time", sb->stop_time);
+}
+
+static void print_json(const struct check *c, int r)
+{
+	const struct audit *a = &c->audit;
+	struct json j;
+
+	json_begin(&j, stdout);
+	json_string(&j, "device", c->devs[DEV_META].path);
+	json_string(&j, "verdict", verdict(c, r));
+	json_u64(&j, "exit_code", (u64)exit_code(c, r));
+	if (r)
+		json_string(&j, "error", c->why);
+	else
+		json_contents(&j, a);
+	json_u64(&j, "notes", a->nr[AUDIT_NOTE]);
+	json_u64(&j, "recoverable", a->nr[AUDIT_RECOVERABLE]);
+	json_u64(&j, "errors", a->nr[AUDIT_ERROR]);
+	json_findings(&j, a);
+	json_end(&j);
+}
+
+static void print_text(const struct check *c, int r)
+{
+	unsigned int i;
+
+	if (r) {
+		for (i = 0; i < c->audit.nr_findings; i++)
+			print_finding(&c->audit.findings[i]);
+		fflush(stdout);
+		text_error("%s", c->why);
+	} else if (c->audit.nr[AUDIT_ERROR]) {
+		print_report(c, "DAMAGED");
+	} else if (c->audit.nr[AUDIT_RECOVERABLE]) {
+		print_report(c, "damaged, but all of it can be made good: the target will start");
+	} else {
+		print_report(c, "good");
+	}
+}
+
+static int run_check(int argc, char **argv)
+{
+	enum { JSON = OPT_OWN, FORCE };
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, JSON },
+		{ "force", no_argument, NULL, FORCE },
+		TOOL_OPTIONS
+	};
+	struct check c = { .devs = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 } } };
+	int o, r, code = TOOL_CONTINUE;
+
+	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (o == JSON)
+			c.json = true;
+		else if (o == FORCE)
+			c.force = true;
+		else
+			tool_common_option(&verb_check, o, &code);
+	}
+	if (code != TOOL_CONTINUE)
+		return code;
+	argc -= optind;
+	if (argc != 1 && argc != NR_DEVS) {
+		text_error("it takes METADATA, or SSD HDD METADATA");
+		return tool_usage(&verb_check);
+	}
+	r = open_devices(&c, argc, argv + optind);
+	if (!r)
+		r = audit(&c);
+	if (c.json)
+		print_json(&c, r);
+	else
+		print_text(&c, r);
+	code = exit_code(&c, r);
+	audit_free(&c.audit);
+	devices_close(c.devs);
+	return code;
+}
+
+const struct verb verb_check = {
+	.name = "check",
+	.synopsis = "[--json] [--force] METADATA\n[--json] [--force] SSD HDD METADATA",
+	.summary = "check the metadata of a tier device; changes nothing",
+	.help =
+"  --json   output for programs\n"
+"  --force  check also if the metadata device is in use\n"
+"\n"
+"Exit code: 0 good, 4 damage found, 8 could not be checked, 16 usage, 32 cancelled,\n"
+"64 written by a newer version.\n",
+	.run = run_check,
+};

@@ -1,0 +1,537 @@
+// SPDX-License-Identifier: GPL-2.0
+/* dmtier format: write the metadata of a new tier device, and the header of its SSD. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <uuid/uuid.h>
+
+#include "core/args.h"
+#include "dmtier.h"
+#include "lib/devices.h"
+#include "lib/json.h"
+#include "lib/memory.h"
+#include "lib/signature.h"
+#include "lib/table-line.h"
+#include "lib/text.h"
+#include "lib/units.h"
+#include "lib/block-size.h"
+
+/**
+ * struct format - a run of this verb
+ * @block_sectors: asked for, 0: to be chosen
+ * @mode: asked for
+ * @force: overwrite what is there
+ * @dry_run: write nothing
+ * @json: output for programs
+ * @paths: of the devices
+ * @devs: SSD, HDD, METADATA
+ * @sb: what gets written
+ * @why: sentence of the first failure
+ */
+struct format {
+	u32 block_sectors;
+	enum tier_mode mode;
+	bool force;
+	bool dry_run;
+	bool json;
+	char **paths;
+	struct bdev devs[NR_DEVS];
+	struct tier_sb sb;
+	char why[TEXT_LEN];
+};
+
+static unsigned long long ull(u64 v)
+{
+	return v;
+}
+
+/* ---- what must hold before anything is written ---- */
+
+static int open_devices(struct format *f)
+{
+	char who[TEXT_LEN];
+	unsigned int i, flags;
+	int r;
+
+	for (i = 0; i < NR_DEVS; i++) {
+		/* the slow device is never written to */
+		flags = BDEV_EXCLUSIVE | (f->dry_run || i == DEV_HDD ? 0 : BDEV_WRITE);
+		if (bdev_holder(&f->devs[i], who))
+			return text_why(f->why, -EBUSY, "%s %.200s is in use: %.200s", device_names[i],
+					f->paths[i], who);
+		r = bdev_open(&f->devs[i], flags, f->why);
+		if (r == -EROFS || r == -EACCES)
+			return text_why(f->why, r, "%s %.400s is read-only", device_names[i], f->paths[i]);
+		if (r)
+			return r;
+	}
+	return 0;
+}
+
+static int check_devices(struct format *f)
+{
+	const struct bdev *b;
+	unsigned int i;
+
+	for (i = 0; i < NR_DEVS; i++) {
+		b = &f->devs[i];
+		if (b->read_only)
+			return text_why(f->why, -EROFS, "%s %.400s is read-only", device_names[i], b->path);
+		if (b->logical_bytes > TIER_META_BLOCK_SIZE)
+			return text_why(f->why, -EINVAL, "%s %.300s has a logical block size of %u bytes, at most %u work",
+					device_names[i], b->path, b->logical_bytes, TIER_META_BLOCK_SIZE);
+	}
+	return 0;
+}
+
+static int plan_geometry(struct format *f)
+{
+	u64 fast = f->devs[DEV_SSD].bytes / 512, slow = f->devs[DEV_HDD].bytes / 512;
+	u64 needed, there = f->devs[DEV_META].bytes;
+	char a[TEXT_SIZE_LEN], b[TEXT_SIZE_LEN];
+	const char *wrong;
+
+	if (!f->block_sectors)
+		f->block_sectors = block_size_choose(fast, slow);
+	wrong = tier_geometry_cache(&f->sb.geometry, f->block_sectors, fast, slow);
+	if (wrong)
+		return text_why(f->why, -EINVAL, "%s", wrong);
+	needed = f->sb.geometry.meta_blocks * TIER_META_BLOCK_SIZE;
+	if (there < needed)
+		return text_why(f->why, -ENOSPC,
+				"METADATA %.200s is too small: %llu bytes (%s) are needed, it has %llu (%s)%s",
+				f->paths[DEV_META], ull(needed), text_size(needed, a), ull(there),
+				text_size(there, b), f->block_sectors < TIER_MAX_BLOCK_SECTORS ?
+				"; larger blocks need less" : "");
+	if (fast > slow)
+		text_warn("SSD %s is larger than HDD %s: is the order right?", f->paths[DEV_SSD],
+			  f->paths[DEV_HDD]);
+	return 0;
+}
+
+/* metadata of a tier device on @b; false if there are none */
+static bool holds_metadata(const struct bdev *b, char *text)
+{
+	char why[TEXT_LEN], uuid[37];
+	struct audit a;
+	bool found = true;
+	int r;
+
+	r = audit_run(&a, b, NULL, NULL, &tool_cancelled, why);
+	if (r == -EPROTONOSUPPORT)
+		text_why(text, 0, "tier metadata of a newer version");
+	else if (r == -EILSEQ)
+		text_why(text, 0, "damaged tier metadata");
+	else if (r)
+		found = false;
+	else if (a.dirty_slots)
+		text_why(text, 0, "the metadata of tier device %s, with %llu slots of data not written back yet",
+			 text_uuid(a.sb.uuid, uuid), ull(a.dirty_slots));
+	else
+		text_why(text, 0, "the metadata of tier device %s", text_uuid(a.sb.uuid, uuid));
+	audit_free(&a);
+	return found;
+}
+
+/* header of a fast device on @b */
+static bool holds_header(const struct bdev *b, char *text)
+{
+	struct tier_dev_header h;
+	enum tier_verify v = TIER_BLANK;
+	const char *bad;
+	char uuid[37];
+	void *buf = bdev_alloc(TIER_META_BLOCK_SIZE);
+
+	if (b->bytes >= TIER_META_BLOCK_SIZE && !bdev_read(b, buf, TIER_META_BLOCK_SIZE, 0))
+		v = tier_unpack_dev_header(buf, &h, &bad);
+	free(buf);
+	if (v == TIER_BLANK || v == TIER_NOT_OURS)
+		return false;
+	if (v == TIER_OK)
+		text_why(text, 0, "the data of tier device %s", text_uuid(h.uuid, uuid));
+	else
+		text_why(text, 0, "the header of a tier device's fast device");
+	return true;
+}
+
+/* without --force, whatever is recognized stays */
+static int refuse_signatures(struct format *f)
+{
+	/* the metadata first: they know of dirty data */
+	static const unsigned int order[NR_DEVS] = { DEV_META, DEV_SSD, DEV_HDD };
+	char found[TEXT_LEN];
+	unsigned int n, i;
+	int r;
+
+	if (f->force)
+		return 0;
+	for (n = 0; n < NR_DEVS; n++) {
+		i = order[n];
+		if (holds_header(&f->devs[i], found) || holds_metadata(&f->devs[i], found))
+			return text_why(f->why, -EEXIST, "%s %.150s holds %s; --force overwrites it",
+					device_names[i], f->paths[i], found);
+		if (i == DEV_HDD)
+			continue;
+		r = signature_find(&f->devs[i], found, f->why);
+		if (r < 0)
+			return r;
+		if (r)
+			return text_why(f->why, -EEXIST, "%s %.150s holds: %s; --force overwrites it",
+					device_names[i], f->paths[i], found);
+	}
+	return 0;
+}
+
+static int fill_sb(struct format *f)
+{
+	struct tier_sb *sb = &f->sb;
+
+	uuid_generate(sb->uuid);
+	uuid_generate(sb->geometry.devs[0].uuid);
+	sb->flags = TIER_SB_CLEAN;
+	sb->version = TIER_FORMAT_VERSION;
+	sb->seq = 1;
+	sb->generation = 1;
+	sb->mode = f->mode;
+	sb->tail_txn = 1;
+	sb->tail_block = 0;
+	sb->head_txn = 0;
+	sb->format_time = (u64)time(NULL);
+	sb->stop_time = sb->format_time;
+	return 0;
+}
+
+/* ---- writing: nothing on the devices is valid until the last step ---- */
+
+static int failed_write(struct format *f, unsigned int dev, int r)
+{
+	return text_why(f->why, r, "%s %.400s: cannot write: %s", device_names[dev], f->paths[dev],
+			strerror(-r));
+}
+
+static int sync_device(struct format *f, unsigned int dev)
+{
+	int r = bdev_sync(&f->devs[dev]);
+
+	return r ? failed_write(f, dev, r) : 0;
+}
+
+static int write_blocks(struct format *f, u64 block, const void *buf, u64 nr)
+{
+	int r = bdev_write(&f->devs[DEV_META], buf, nr * TIER_META_BLOCK_SIZE, block * TIER_META_BLOCK_SIZE);
+
+	return r ? failed_write(f, DEV_META, r) : 0;
+}
+
+/* zero the start of a device: old superblocks, headers and most foreign signatures are there */
+static int zero_head(struct format *f, unsigned int dev, u64 bytes)
+{
+	void *buf = bdev_alloc(bytes);
+	int r;
+
+	r = bdev_write(&f->devs[dev], buf, bytes, 0);
+	free(buf);
+	return r ? failed_write(f, dev, r) : sync_device(f, dev);
+}
+
+static int remove_old(struct format *f)
+{
+	int r;
+
+	r = zero_head(f, DEV_META, TIER_FIRST_FREE_BLOCK * TIER_META_BLOCK_SIZE);
+	if (!r)
+		r = zero_head(f, DEV_SSD, f->sb.geometry.devs[0].data_start * 512);
+	if (!r)
+		r = signature_wipe(&f->devs[DEV_META], f->why);
+	if (r >= 0)
+		r = signature_wipe(&f->devs[DEV_SSD], f->why);
+	return r < 0 ? r : 0;
+}
+
+static int write_intent_and_journal(struct format *f)
+{
+	const struct tier_geometry *g = &f->sb.geometry;
+	u32 seed = tier_csum_seed(f->sb.uuid);
+	u64 i, nr = g->slot_start - TIER_FIRST_FREE_BLOCK;
+	u8 *buf = bdev_alloc(nr * TIER_META_BLOCK_SIZE);
+	int r;
+
+	for (i = 0; i < 2; i++) {
+		void *page = buf + (g->intent_start + i - TIER_FIRST_FREE_BLOCK) * TIER_META_BLOCK_SIZE;
+
+		tier_page_init(page, TIER_PAGE_INTENT, 0, TIER_INTENT_WORDS);
+		tier_page_seal(page, seed, 0);
+	}
+	for (i = 0; i < g->journal_blocks; i++)
+		tier_journal_format_block(buf + (g->journal_start + i - TIER_FIRST_FREE_BLOCK) *
+					  TIER_META_BLOCK_SIZE, seed, i);
+	r = write_blocks(f, TIER_FIRST_FREE_BLOCK, buf, nr);
+	free(buf);
+	return r;
+}
+
+/* blocks of one group, from the distance of the first pages of two groups */
+static u64 group_blocks(const struct tier_geometry *g)
+{
+	return tier_slot_page_block(g, TIER_GROUP_PAGES, 0) - tier_slot_page_block(g, 0, 0);
+}
+
+static void fill_group(const struct tier_geometry *g, u64 group, u32 seed, u8 *buf)
+{
+	u64 first = tier_slot_page_block(g, group * TIER_GROUP_PAGES, 0);
+	u64 hints = group_blocks(g) - 2 * TIER_GROUP_PAGES;
+	u64 page, left;
+	u32 copy;
+	u8 *at;
+
+	memset(buf, 0, group_blocks(g) * TIER_META_BLOCK_SIZE);
+	for (page = group * TIER_GROUP_PAGES; page < (group + 1) * TIER_GROUP_PAGES; page++) {
+		for (copy = 0; copy < 2 && page < g->nr_slot_pages; copy++) {
+			at = buf + (tier_slot_page_block(g, page, copy) - first) * TIER_META_BLOCK_SIZE;
+			tier_page_init(at, TIER_PAGE_SLOTS, page, tier_slot_page_records(g, page));
+			tier_page_seal(at, seed, 0);
+		}
+	}
+	for (page = group * hints; page < (group + 1) * hints && page < tier_nr_hint_pages(g); page++) {
+		at = buf + (tier_hint_page_block(g, page) - first) * TIER_META_BLOCK_SIZE;
+		left = g->nr_slots - page * TIER_HINTS_PER_PAGE;
+		tier_page_init(at, TIER_PAGE_HINTS, page,
+			       left < TIER_HINTS_PER_PAGE ? (u32)left : TIER_HINTS_PER_PAGE);
+		tier_page_seal(at, seed, 0);
+	}
+}
+
+static int write_slot_groups(struct format *f)
+{
+	const struct tier_geometry *g = &f->sb.geometry;
+	u64 group, nr = (g->meta_blocks - g->slot_start) / group_blocks(g);
+	u8 *buf = bdev_alloc(group_blocks(g) * TIER_META_BLOCK_SIZE);
+	int r = 0;
+
+	for (group = 0; !r && group < nr; group++) {
+		if (tool_cancelled) {
+			r = text_why(f->why, -EINTR, "cancelled: the devices hold no valid metadata now");
+			break;
+		}
+		text_progress("writing metadata", group, nr);
+		fill_group(g, group, tier_csum_seed(f->sb.uuid), buf);
+		r = write_blocks(f, tier_slot_page_block(g, group * TIER_GROUP_PAGES, 0), buf, group_blocks(g));
+	}
+	text_progress("writing metadata", nr, nr);
+	free(buf);
+	return r ? r : sync_device(f, DEV_META);
+}
+
+static int write_device_header(struct format *f)
+{
+	const struct tier_geometry *g = &f->sb.geometry;
+	struct tier_dev_header h = {
+		.index = 0,
+		.block_sectors = g->block_sectors,
+		.generation = f->sb.generation,
+		.data_start = g->devs[0].data_start,
+		.nr_slots = g->devs[0].nr_slots,
+	};
+	void *buf = bdev_alloc(TIER_META_BLOCK_SIZE);
+	int r;
+
+	memcpy(h.uuid, f->sb.uuid, sizeof(h.uuid));
+	memcpy(h.dev_uuid, g->devs[0].uuid, sizeof(h.dev_uuid));
+	tier_pack_dev_header(&h, buf);
+	r = bdev_write(&f->devs[DEV_SSD], buf, TIER_META_BLOCK_SIZE, 0);
+	free(buf);
+	return r ? failed_write(f, DEV_SSD, r) : sync_device(f, DEV_SSD);
+}
+
+static int write_superblocks(struct format *f)
+{
+	static const u64 blocks[] = { TIER_SB_BLOCK_1, TIER_SB_BLOCK_0 };
+	void *buf = bdev_alloc(TIER_META_BLOCK_SIZE);
+	unsigned int i;
+	int r = 0;
+
+	for (i = 0; !r && i < 2; i++) {
+		tier_pack_sb(&f->sb, blocks[i], buf);
+		r = write_blocks(f, blocks[i], buf, 1);
+		if (!r)
+			r = sync_device(f, DEV_META);
+	}
+	free(buf);
+	return r;
+}
+
+/* ---- report ---- */
+
+static void report_json(const struct format *f, const char *table, u64 core, u64 policy, bool exact)
+{
+	const struct tier_geometry *g = &f->sb.geometry;
+	struct json j;
+	char uuid[37];
+
+	json_begin(&j, stdout);
+	json_bool(&j, "dry_run", f->dry_run);
+	json_string(&j, "uuid", text_uuid(f->sb.uuid, uuid));
+	json_string(&j, "mode", tier_mode_name(f->mode));
+	json_u64(&j, "block_bytes", (u64)g->block_sectors * 512);
+	json_u64(&j, "granule_bytes", (u64)g->granule_sectors * 512);
+	json_u64(&j, "slots", g->nr_slots);
+	json_u64(&j, "sectors", g->nr_sectors);
+	json_u64(&j, "metadata_bytes", g->meta_blocks * TIER_META_BLOCK_SIZE);
+	json_u64(&j, "metadata_device_bytes", f->devs[DEV_META].bytes);
+	json_u64(&j, "memory_core_bytes", core);
+	json_u64(&j, "memory_policy_bytes", policy);
+	json_bool(&j, "memory_policy_exact", exact);
+	json_string(&j, "table", table);
+	json_end(&j);
+}
+
+static void report_text(const struct format *f, const char *table, u64 core, u64 policy, bool exact)
+{
+	const struct tier_geometry *g = &f->sb.geometry;
+	char a[TEXT_SIZE_LEN], b[TEXT_SIZE_LEN], uuid[37];
+
+	if (!f->dry_run)
+		printf("tier device      %s\n", text_uuid(f->sb.uuid, uuid));
+	printf("SSD              %s, %llu blocks of %s\n", text_size(g->devs[0].sectors * 512, a),
+	       ull(g->nr_slots), text_size((u64)g->block_sectors * 512, b));
+	printf("HDD              %s\n", text_size(g->nr_sectors * 512, a));
+	printf("metadata         %s of %s\n", text_size(g->meta_blocks * TIER_META_BLOCK_SIZE, a),
+	       text_size(f->devs[DEV_META].bytes, b));
+	printf("kernel memory    %s, and %s%s for the policy\n", text_size(core, a), exact ? "" : "about ",
+	       text_size(policy, b));
+	if (table)
+		printf("table            %s\n", table);
+	if (f->dry_run)
+		printf("Dry run: nothing was written.\n");
+}
+
+static int report(struct format *f)
+{
+	const struct table_options opt = { };
+	u64 core = memory_core(&f->sb.geometry), policy;
+	char *params, *table = NULL;
+	bool exact;
+
+	policy = memory_policy(TABLE_DEFAULT_POLICY, &f->sb.geometry, &exact);
+	params = table_params(&f->sb, f->paths, &opt, f->why);
+	if (params)
+		table = text_format("0 %llu " TABLE_TARGET " %s", ull(f->sb.geometry.nr_sectors), params);
+	if (f->json)
+		report_json(f, table, core, policy, exact);
+	else
+		report_text(f, table, core, policy, exact);
+	free(params);
+	free(table);
+	return 0;
+}
+
+static int run_steps(struct format *f)
+{
+	/* The SSD's header is durable before a superblock speaks of it, all else before both. */
+	static int (* const before[])(struct format *f) = {
+		open_devices, check_devices, plan_geometry, refuse_signatures, fill_sb,
+	};
+	static int (* const writing[])(struct format *f) = {
+		remove_old, write_intent_and_journal, write_slot_groups, write_device_header,
+		write_superblocks,
+	};
+	unsigned int i;
+	int r;
+
+	r = devices_identify(f->devs, f->paths, f->why);
+	for (i = 0; !r && i < sizeof(before) / sizeof(before[0]); i++)
+		r = before[i](f);
+	for (i = 0; !r && !f->dry_run && i < sizeof(writing) / sizeof(writing[0]); i++)
+		r = writing[i](f);
+	if (!r)
+		r = report(f);
+	return r;
+}
+
+/* ---- command line ---- */
+
+static int parse_mode(struct format *f, const char *text)
+{
+	if (!tier_mode_parse(text, &f->mode) && f->mode != TIER_MODE_TIERED)
+		return TOOL_CONTINUE;
+	text_error("unknown mode '%s': it is writeback, writethrough, writearound or passthrough", text);
+	return TOOL_USAGE;
+}
+
+static int parse_options(struct format *f, int argc, char **argv)
+{
+	enum { BLOCK_SIZE = OPT_OWN, MODE, FORCE, DRY_RUN, JSON };
+	static const struct option options[] = {
+		{ "block-size", required_argument, NULL, BLOCK_SIZE },
+		{ "mode", required_argument, NULL, MODE },
+		{ "force", no_argument, NULL, FORCE },
+		{ "dry-run", no_argument, NULL, DRY_RUN },
+		{ "json", no_argument, NULL, JSON },
+		TOOL_OPTIONS
+	};
+	int o, code = TOOL_CONTINUE;
+
+	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (o) {
+		case BLOCK_SIZE:
+			code = block_size_parse(optarg, &f->block_sectors) ? TOOL_USAGE : TOOL_CONTINUE;
+			break;
+		case MODE:
+			code = parse_mode(f, optarg);
+			break;
+		case FORCE:
+			f->force = true;
+			break;
+		case DRY_RUN:
+			f->dry_run = true;
+			break;
+		case JSON:
+			f->json = true;
+			break;
+		default:
+			tool_common_option(&verb_format, o, &code);
+		}
+	}
+	if (code == TOOL_CONTINUE && argc - optind != NR_DEVS) {
+		text_error("it takes three devices: SSD HDD METADATA");
+		code = tool_usage(&verb_format);
+	}
+	f->paths = argv + optind;
+	return code;
+}
+
+static int run_format(int argc, char **argv)
+{
+	struct format f = { .mode = TIER_MODE_WRITEBACK };
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < NR_DEVS; i++)
+		f.devs[i].fd = -1;
+	r = parse_options(&f, argc, argv);
+	if (r != TOOL_CONTINUE)
+		return r;
+	r = run_steps(&f);
+	devices_close(f.devs);
+	if (r)
+		text_error("%s", f.why);
+	return tool_exit_code(r);
+}
+
+const struct verb verb_format = {
+	.name = "format",
+	.synopsis = "[--block-size SIZE] [--mode MODE] [--force] [--dry-run] [--json] SSD HDD METADATA",
+	.summary = "write the metadata of a new tier device",
+	.help =
+"Writes to METADATA and to the start of SSD.  HDD keeps its data and is not written to.\n"
+"\n"
+"  --block-size SIZE  power of two from 4k to 1m; default 64k unless the SSD is very small or large\n"
+"  --mode MODE        writeback (default), writethrough, writearound or passthrough\n"
+"  --force            overwrite file systems, partition tables, tier metadata and the like\n"
+"  --dry-run          check everything, write nothing\n"
+"  --json             output for programs\n",
+	.run = run_format,
+};

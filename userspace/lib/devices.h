@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The devices of one tier device, in the order of every command line: fast, slow, metadata. */
+#ifndef TIER_TOOLS_DEVICES_H
+#define TIER_TOOLS_DEVICES_H
+
+#include "audit.h"
+#include "bdev.h"
+
+enum {
+	DEV_SSD,
+	DEV_HDD,
+	DEV_META,
+	NR_DEVS,
+};
+
+/* "SSD", "HDD", "METADATA" */
+extern const char * const device_names[NR_DEVS];
+
+/**
+ * devices_identify() - identify all three; refuse those that share sectors
+ * @devs: NR_DEVS of them; devices_close() is allowed whatever comes back
+ * @paths: NR_DEVS of them, kept
+ * @why: TEXT_LEN bytes
+ *
+ * Return: 0 or -errno.
+ */
+int devices_identify(struct bdev *devs, char **paths, char *why);
+
+/**
+ * devices_open_sb() - identify, open for reading and see that they belong together
+ * @devs: NR_DEVS of them
+ * @paths: NR_DEVS of them, kept
+ * @a: gets the superblock; to be freed with audit_free()
+ * @why: TEXT_LEN bytes
+ *
+ * The devices may be in use.
+ * Return: 0 or -errno; -EPROTONOSUPPORT for metadata of a newer version.
+ */
+int devices_open_sb(struct bdev *devs, char **paths, struct audit *a, char *why);
+
+void devices_close(struct bdev *devs);
+
+#endif /* TIER_TOOLS_DEVICES_H */

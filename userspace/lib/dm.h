@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the tools ask of device-mapper.  Functions that can fail return 0 or -errno and leave a sentence in
+ * a buffer of TEXT_LEN; what the kernel's log says about it is part of that sentence where it helps.
+ */
+#ifndef TIER_TOOLS_DM_H
+#define TIER_TOOLS_DM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/**
+ * struct mapper_line - the first target of a device
+ * @sectors: length of the device
+ * @params: text behind the target's name, to be freed
+ * @open_count: openers of the device
+ */
+struct mapper_line {
+	uint64_t sectors;
+	char *params;
+	unsigned int open_count;
+};
+
+/**
+ * mapper_list() - names of all tier devices
+ * @names: allocated array of allocated strings, to be freed with mapper_list_free()
+ * @nr: how many
+ * @why: TEXT_LEN bytes
+ */
+int mapper_list(char ***names, unsigned int *nr, char *why);
+void mapper_list_free(char **names, unsigned int nr);
+
+/**
+ * mapper_status() - status of a tier device
+ * @name: of the device
+ * @line: result; @params is NULL on failure
+ * @why: TEXT_LEN bytes
+ *
+ * Return: 0; -ENXIO: no such device; -EMEDIUMTYPE: not a tier device; others.
+ */
+int mapper_status(const char *name, struct mapper_line *line, char *why);
+
+/* send a message to the first target */
+int mapper_message(const char *name, const char *message, char *why);
+
+/**
+ * mapper_create() - make a device of one tier target and start it
+ * @name: of the device
+ * @uuid: of the device; the kernel allows it once
+ * @sectors: length
+ * @params: behind the target's name
+ * @why: TEXT_LEN bytes
+ */
+int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params, char *why);
+
+/* remove a device */
+int mapper_remove(const char *name, char *why);
+
+#endif /* TIER_TOOLS_DM_H */

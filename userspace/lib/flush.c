@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "dm.h"
+#include "flush.h"
+#include "status-parse.h"
+#include "text.h"
+
+#define POLL_NS	200000000L
+
+struct progress {
+	char state[16];
+	uint64_t left;
+	uint64_t unwritable;
+	bool writes;		/* the target still writes: neither read-only nor failed */
+};
+
+static int read_progress(const char *name, struct progress *p, char *why)
+{
+	struct mapper_line line;
+	struct status s;
+	const char *state;
+	int r;
+
+	r = mapper_status(name, &line, why);
+	if (r)
+		return r;
+	r = status_parse(&s, line.params, why);
+	if (!r) {
+		state = status_value(&s, STATUS_STATE, "flush");
+		text_copy(p->state, sizeof(p->state), state ? state : "");
+		p->left = status_number(&s, STATUS_STATE, "flush_left", s.dirty_granules);
+		p->unwritable = status_number(&s, STATUS_STATE, "unwritable", 0);
+		p->writes = strcmp(s.health, "ro") && strcmp(s.health, "fail");
+	}
+	status_free(&s);
+	free(line.params);
+	return r;
+}
+
+static int judge(const char *name, const struct progress *p, char *why)
+{
+	if (!strcmp(p->state, "failed"))
+		return text_why(why, -EIO, "%.200s: write back failed, %llu granules are left", name,
+				(unsigned long long)p->left);
+	if (p->unwritable)
+		return text_why(why, -EIO, "%.200s: %llu granules can't be written to the slow device", name,
+				(unsigned long long)p->unwritable);
+	return 0;
+}
+
+int flush_device(const char *name, const volatile int *cancel, char *why)
+{
+	static const struct timespec pause = { .tv_nsec = POLL_NS };
+	uint64_t total = 0;
+	struct progress p;
+	int r;
+
+	r = mapper_message(name, "flush", why);
+	if (!r)
+		r = read_progress(name, &p, why);
+	while (!r && !strcmp(p.state, "running")) {
+		if (!p.writes)
+			return text_why(why, -EIO, "%.200s no longer writes, %llu granules are left", name,
+					(unsigned long long)p.left);
+		if (*cancel)
+			return text_why(why, -EINTR, "not waiting any longer; the target goes on writing back");
+		if (p.left > total)
+			total = p.left;
+		text_progress("writing back", total - p.left, total);
+		nanosleep(&pause, NULL);
+		r = read_progress(name, &p, why);
+	}
+	if (!r)
+		text_progress("writing back", total, total);
+	else
+		text_progress_stop();
+	return r ? r : judge(name, &p, why);
+}

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: GPL-2.0
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "status-parse.h"
+#include "text.h"
+
+/**
+ * struct words - a line being read
+ * @v: its words
+ * @nr: how many
+ * @at: the next one
+ * @ended: a word was asked for behind the last one
+ * @bad: the first word that was not what it should be, or NULL
+ */
+struct words {
+	char **v;
+	unsigned int nr;
+	unsigned int at;
+	bool ended;
+	const char *bad;
+};
+
+static const char *next(struct words *w)
+{
+	if (w->at < w->nr)
+		return w->v[w->at++];
+	w->ended = true;
+	return "";
+}
+
+/* decimal digits up to @end, which must follow */
+static bool parse_number(const char *text, char end, uint64_t *value, const char **rest)
+{
+	uint64_t v = 0;
+
+	if (*text < '0' || *text > '9')
+		return false;
+	for (; *text >= '0' && *text <= '9'; text++)
+		if (__builtin_mul_overflow(v, 10, &v) || __builtin_add_overflow(v, *text - '0', &v))
+			return false;
+	if (*text != end)
+		return false;
+	*value = v;
+	if (rest)
+		*rest = text + 1;
+	return true;
+}
+
+static void reject(struct words *w, const char *word)
+{
+	if (!w->ended && !w->bad)
+		w->bad = word;
+}
+
+static uint64_t next_number(struct words *w)
+{
+	const char *word = next(w);
+	uint64_t v = 0;
+
+	if (!parse_number(word, '\0', &v, NULL))
+		reject(w, word);
+	return v;
+}
+
+/* "<part>/<whole>" */
+static void next_ratio(struct words *w, uint64_t *part, uint64_t *whole)
+{
+	const char *word = next(w), *rest = "";
+
+	if (!parse_number(word, '/', part, &rest) || !parse_number(rest, '\0', whole, NULL))
+		reject(w, word);
+}
+
+static void next_section(struct words *w, struct status_section *section)
+{
+	uint64_t words = next_number(w);
+	unsigned int i;
+
+	if (w->ended || w->bad)
+		return;
+	if (words % 2) {
+		w->bad = w->v[w->at - 1];
+		return;
+	}
+	if (words > w->nr - w->at) {
+		words = (w->nr - w->at) & ~1U;
+		w->ended = true;
+	}
+	section->pairs = text_alloc(words / 2, sizeof(*section->pairs));
+	section->nr = (unsigned int)(words / 2);
+	for (i = 0; i < section->nr; i++) {
+		section->pairs[i].key = w->v[w->at++];
+		section->pairs[i].value = w->v[w->at++];
+	}
+}
+
+static void read_line(struct status *s, struct words *w)
+{
+	const char *flag;
+	unsigned int i;
+
+	s->health = next(w);
+	flag = next(w);
+	s->needs_check = !strcmp(flag, "needs_check");
+	if (!s->needs_check && strcmp(flag, "-"))
+		reject(w, flag);
+	s->mode = next(w);
+	s->wanted_mode = next(w);
+	s->block_sectors = next_number(w);
+	s->granule_sectors = next_number(w);
+	next_ratio(w, &s->used_slots, &s->nr_slots);
+	s->ready_slots = next_number(w);
+	s->dirty_slots = next_number(w);
+	s->dirty_granules = next_number(w);
+	next_ratio(w, &s->journal_used, &s->journal_blocks);
+	for (i = STATUS_COUNTERS; i <= STATUS_TUNABLES && !w->bad; i++)
+		next_section(w, &s->sections[i]);
+	if (!w->bad)
+		s->policy = next(w);
+	if (!w->bad)
+		next_section(w, &s->sections[STATUS_POLICY]);
+}
+
+int status_parse(struct status *s, const char *params, char *why)
+{
+	struct words w = { };
+	char *word, *save = NULL;
+
+	memset(s, 0, sizeof(*s));
+	s->policy = "";
+	s->text = text_format("%s", params);
+	w.v = text_alloc(strlen(params) / 2 + 1, sizeof(*w.v));
+	for (word = strtok_r(s->text, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save))
+		w.v[w.nr++] = word;
+	read_line(s, &w);
+	s->complete = !w.ended && !w.bad;
+	free(w.v);
+	if (!s->health[0])
+		return text_why(why, -EINVAL, "the status line is empty");
+	if (w.bad)
+		return text_why(why, -EINVAL, "the status line has an unexpected word '%.64s'", w.bad);
+	return 0;
+}
+
+void status_free(struct status *s)
+{
+	unsigned int i;
+
+	for (i = 0; i < STATUS_NR_SECTIONS; i++)
+		free(s->sections[i].pairs);
+	free(s->text);
+	memset(s, 0, sizeof(*s));
+}
+
+const char *status_value(const struct status *s, enum status_section_name section, const char *key)
+{
+	const struct status_section *sec = &s->sections[section];
+	unsigned int i;
+
+	for (i = 0; i < sec->nr; i++)
+		if (!strcmp(sec->pairs[i].key, key))
+			return sec->pairs[i].value;
+	return NULL;
+}
+
+uint64_t status_number(const struct status *s, enum status_section_name section, const char *key,
+		       uint64_t missing)
+{
+	const char *text = status_value(s, section, key);
+	uint64_t v;
+
+	return text && parse_number(text, '\0', &v, NULL) ? v : missing;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* The table line of a tier device, made and checked by the parser that the kernel uses. */
+#ifndef TIER_TOOLS_TABLE_LINE_H
+#define TIER_TOOLS_TABLE_LINE_H
+
+#include "core/codec.h"
+
+#define TABLE_TARGET		"tier"
+#define TABLE_DEFAULT_POLICY	"clock2q"
+
+/**
+ * struct table_options - what the metadata don't say
+ * @mode: mode word, or NULL: the one last asked for
+ * @policy: NAME [KEY VALUE]..., or NULL: the default
+ * @features: further feature words, or NULL
+ */
+struct table_options {
+	const char *mode;
+	const char *policy;
+	char *features;
+};
+
+/* for getopt_long(); the values are out of the way of everyone else's */
+enum {
+	TABLE_OPT_MODE = 512,
+	TABLE_OPT_POLICY,
+	TABLE_OPT_FEATURE,
+};
+
+#define TABLE_OPTIONS							\
+	{ "mode", required_argument, NULL, TABLE_OPT_MODE },		\
+	{ "policy", required_argument, NULL, TABLE_OPT_POLICY },	\
+	{ "feature", required_argument, NULL, TABLE_OPT_FEATURE }
+
+#define TABLE_HELP							\
+"  --mode MODE      writeback, writethrough, writearound or passthrough;\n"	\
+"                   default: the one last asked for\n"			\
+"  --policy POLICY  NAME [KEY VALUE]... as one word; default " TABLE_DEFAULT_POLICY "\n"	\
+"  --feature WORDS  further features, as one word or in several options\n"
+
+/* take an option; false if it is none of those above */
+bool table_option(struct table_options *opt, int option, const char *value);
+
+void table_options_free(struct table_options *opt);
+
+/**
+ * table_params() - make the words behind the target's name
+ * @sb: superblock
+ * @paths: SSD, HDD, METADATA; blanks and backslashes in them get quoted as device-mapper wants it
+ * @opt: options
+ * @why: TEXT_LEN bytes
+ *
+ * Return: string, to be freed; NULL if the parser refuses it, then @why is its sentence.
+ */
+char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt, char *why);
+
+/**
+ * table_split() - split words as device-mapper does: at blanks, a backslash quotes
+ * @text: changed; the words point into it
+ * @argc: number of words
+ *
+ * Return: the words, to be freed.
+ */
+char **table_split(char *text, unsigned int *argc);
+
+#endif /* TIER_TOOLS_TABLE_LINE_H */

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Verbs that are messages to a running target.  The kernel answers with an error number only, so they are
+ * read by the kernel's own parser here first, whose errors are sentences.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "core/args.h"
+#include "dmtier.h"
+#include "lib/dm.h"
+#include "lib/flush.h"
+#include "lib/policy-registry.h"
+#include "lib/status-parse.h"
+#include "lib/table-line.h"
+#include "lib/text.h"
+#include "lib/units.h"
+
+/* ---- command line ---- */
+
+/* options, and the number of words behind them; TOOL_CONTINUE or an exit code */
+static int parse_line(const struct verb *v, int argc, char **argv, int min, int max, const char *takes)
+{
+	static const struct option options[] = { TOOL_OPTIONS };
+	int o, code = TOOL_CONTINUE;
+
+	/* values may look like options: stop at the first word */
+	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "+", options, NULL)) != -1)
+		tool_common_option(v, o, &code);
+	if (code == TOOL_CONTINUE && (argc - optind < min || (max && argc - optind > max))) {
+		text_error("it takes %s", takes);
+		code = tool_usage(v);
+	}
+	return code;
+}
+
+/* ---- a message ---- */
+
+/* words to a line that device-mapper splits into the same words */
+static char *join(char **words, unsigned int nr)
+{
+	char *line = NULL;
+	unsigned int i;
+	const char *s;
+
+	for (i = 0; i < nr; i++) {
+		line = text_append(line, i ? " " : "");
+		for (s = words[i]; *s; s++)
+			line = text_append(line, isspace((unsigned char)*s) || *s == '\\' ? "\\%c" : "%c", *s);
+	}
+	return line;
+}
+
+static int parse_message(char **words, unsigned int nr, uint64_t sectors)
+{
+	char error[TIER_ERROR_LEN] = "";
+	struct tier_message m;
+
+	if (!tier_message_parse(&m, nr, words, sectors, error))
+		return TOOL_CONTINUE;
+	text_error("%s", error[0] ? error : "the message makes no sense");
+	return TOOL_USAGE;
+}
+
+/* ranges are checked against the largest device there may be before the kernel is asked for the real one */
+#define ANY_SECTORS	(1ULL << 54)
+
+static int send(const char *name, char **words, unsigned int nr)
+{
+	struct mapper_line line;
+	char why[TEXT_LEN], *text;
+	int r, code;
+
+	code = parse_message(words, nr, ANY_SECTORS);
+	if (code != TOOL_CONTINUE)
+		return code;
+	r = mapper_status(name, &line, why);
+	if (!r) {
+		free(line.params);
+		code = parse_message(words, nr, line.sectors);
+		if (code != TOOL_CONTINUE)
+			return code;
+		text = join(words, nr);
+		r = mapper_message(name, text, why);
+		free(text);
+	}
+	if (r)
+		text_error("%s", why);
+	return tool_exit_code(r);
+}
+
+/* ---- flush ---- */
+
+static int run_flush(int argc, char **argv)
+{
+	char why[TEXT_LEN];
+	int r, code;
+
+	code = parse_line(&verb_flush, argc, argv, 1, 1, "one name");
+	if (code != TOOL_CONTINUE)
+		return code;
+	r = flush_device(argv[optind], &tool_cancelled, why);
+	if (r)
+		text_error("%s", why);
+	return tool_exit_code(r);
+}
+
+const struct verb verb_flush = {
+	.name = "flush",
+	.synopsis = "NAME",
+	.summary = "write all dirty data back to the HDD, and wait for it",
+	.help =
+"Exit code 0 only if everything that was dirty at the start is on the HDD.\n",
+	.run = run_flush,
+};
+
+/* ---- mode ---- */
+
+static int run_mode(int argc, char **argv)
+{
+	int code = parse_line(&verb_mode, argc, argv, 2, 2, "a name and a mode");
+	char *words[2];
+
+	if (code != TOOL_CONTINUE)
+		return code;
+	words[0] = "mode";
+	words[1] = argv[optind + 1];
+	return send(argv[optind], words, 2);
+}
+
+const struct verb verb_mode = {
+	.name = "mode",
+	.synopsis = "NAME MODE",
+	.summary = "change the mode of a running tier device",
+	.help =
+"MODE is writeback, writethrough, writearound or passthrough.\n",
+	.run = run_mode,
+};
+
+/* ---- set ---- */
+
+/* tunables that a running target has now; what can't be found out stays at its default */
+static void current_tunables(const char *name, struct tier_tunables *t, char *policy)
+{
+	char why[TEXT_LEN], error[TIER_ERROR_LEN];
+	const struct status_section *sec;
+	struct mapper_line line;
+	struct status s;
+	unsigned int pass, i;
+
+	tier_tunables_default(t);
+	policy[0] = '\0';
+	if (mapper_status(name, &line, why))
+		return;
+	if (!status_parse(&s, line.params, why)) {
+		/* twice, because some are bounds of each other */
+		sec = &s.sections[STATUS_TUNABLES];
+		for (pass = 0; pass < 2; pass++)
+			for (i = 0; i < sec->nr; i++)
+				tier_tunable_set(t, sec->pairs[i].key, sec->pairs[i].value, error);
+		text_copy(policy, TIER_POLICY_NAME_LEN, s.policy);
+	}
+	status_free(&s);
+	free(line.params);
+}
+
+static void tell_tunables(const char *policy)
+{
+	struct tier_policy_type *type = policy[0] ? tier_policy_find(policy) : NULL;
+
+	if (type && type->tunables_help)
+		text_error("tunables of policy %s:\n%s", policy, type->tunables_help);
+}
+
+static int run_set(int argc, char **argv)
+{
+	int code = parse_line(&verb_set, argc, argv, 3, 3, "a name, a key and a value");
+	char error[TIER_ERROR_LEN] = "", policy[TIER_POLICY_NAME_LEN];
+	struct tier_tunables t;
+	char *words[3];
+	int r;
+
+	if (code != TOOL_CONTINUE)
+		return code;
+	words[0] = "set";
+	words[1] = argv[optind + 1];
+	words[2] = argv[optind + 2];
+	current_tunables(argv[optind], &t, policy);
+	r = tier_tunable_set(&t, words[1], words[2], error);
+	if (r == -EINVAL) {
+		text_error("%s", error);
+		return TOOL_USAGE;
+	}
+	code = send(argv[optind], words, 3);
+	/* the key is none of the core's, so it was meant for the policy */
+	if (r == -ENOENT && code == TOOL_OPERATIONAL)
+		tell_tunables(policy);
+	return code;
+}
+
+const struct verb verb_set = {
+	.name = "set",
+	.synopsis = "NAME KEY VALUE",
+	.summary = "change a tunable of a running tier device or of its policy",
+	.help =
+"KEY is fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate, reserve_slots,\n"
+"commit_ms, max_errors, or a tunable of the policy; see dmtier(8).\n",
+	.run = run_set,
+};
+
+/* ---- policy ---- */
+
+static int run_policy(int argc, char **argv)
+{
+	int code = parse_line(&verb_policy, argc, argv, 2, 0, "a name and a policy");
+	unsigned int nr, i;
+	char *text, **words;
+
+	if (code != TOOL_CONTINUE)
+		return code;
+	/* several words, or one quoted word that holds them all */
+	text = text_format("policy");
+	for (i = (unsigned int)optind + 1; i < (unsigned int)argc; i++)
+		text = text_append(text, " %s", argv[i]);
+	words = table_split(text, &nr);
+	code = send(argv[optind], words, nr);
+	free(words);
+	free(text);
+	return code;
+}
+
+const struct verb verb_policy = {
+	.name = "policy",
+	.synopsis = "NAME POLICY [KEY VALUE]... [next POLICY [KEY VALUE]...]",
+	.summary = "change the policy of a running tier device; what is on the SSD stays there",
+	.help = "",
+	.run = run_policy,
+};
+
+/* ---- ranges ---- */
+
+static char *sectors_word(const char *text)
+{
+	uint64_t sectors;
+
+	/* what is no size goes to the parser as it is: it has the sentence for it */
+	if (units_parse_sectors(text, 512, (u64 *)&sectors))
+		return text_format("%s", text);
+	return text_format("%llu", (unsigned long long)sectors);
+}
+
+static int run_range(const struct verb *v, int argc, char **argv)
+{
+	int code = parse_line(v, argc, argv, 3, 3, "a name, the first sector and a number of sectors");
+	char *op, *words[3];
+
+	if (code != TOOL_CONTINUE)
+		return code;
+	op = text_format("%s", v->name);
+	words[0] = op;
+	words[1] = sectors_word(argv[optind + 1]);
+	words[2] = sectors_word(argv[optind + 2]);
+	code = send(argv[optind], words, 3);
+	free(op);
+	free(words[1]);
+	free(words[2]);
+	return code;
+}
+
+#define RANGE_HELP	\
+"FIRST and COUNT are sectors, or sizes such as 64k and 10g.\n"
+
+#define RANGE_VERB(word, about)						\
+static int run_##word(int argc, char **argv)				\
+{									\
+	return run_range(&verb_##word, argc, argv);			\
+}									\
+									\
+const struct verb verb_##word = {					\
+	.name = #word,							\
+	.synopsis = "NAME FIRST COUNT",					\
+	.summary = about,						\
+	.help = RANGE_HELP,						\
+	.run = run_##word,						\
+}
+
+RANGE_VERB(promote, "copy a range to the SSD");
+RANGE_VERB(demote, "write a range back and take it off the SSD");
+RANGE_VERB(pin, "keep a range on the SSD whatever the policy says");
+RANGE_VERB(unpin, "end pin");
+RANGE_VERB(invalidate, "forget the copies of a range on the SSD, dirty data too");

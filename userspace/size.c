@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/* dmtier size: what a tier device of given sizes takes. */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "dmtier.h"
+#include "lib/block-size.h"
+#include "lib/json.h"
+#include "lib/memory.h"
+#include "lib/table-line.h"
+#include "lib/text.h"
+#include "lib/units.h"
+
+static unsigned long long ull(u64 v)
+{
+	return v;
+}
+
+static void print_json(const struct tier_geometry *g, u64 core, u64 policy, bool exact)
+{
+	struct json j;
+
+	json_begin(&j, stdout);
+	json_u64(&j, "block_bytes", (u64)g->block_sectors * 512);
+	json_u64(&j, "granule_bytes", (u64)g->granule_sectors * 512);
+	json_u64(&j, "slots", g->nr_slots);
+	json_u64(&j, "metadata_bytes", g->meta_blocks * TIER_META_BLOCK_SIZE);
+	json_u64(&j, "memory_core_bytes", core);
+	json_u64(&j, "memory_policy_bytes", policy);
+	json_bool(&j, "memory_policy_exact", exact);
+	json_end(&j);
+}
+
+static void print_text(const struct tier_geometry *g, u64 core, u64 policy, bool exact)
+{
+	u64 meta = g->meta_blocks * TIER_META_BLOCK_SIZE;
+	char a[TEXT_SIZE_LEN], b[TEXT_SIZE_LEN];
+
+	printf("block size       %s, %llu slots\n", text_size((u64)g->block_sectors * 512, a), ull(g->nr_slots));
+	printf("metadata         %llu bytes (%s)\n", ull(meta), text_size(meta, a));
+	printf("kernel memory    %s, and %s%s for the policy\n", text_size(core, a), exact ? "" : "about ",
+	       text_size(policy, b));
+}
+
+static int parse_size(const char *what, const char *text, u64 *sectors)
+{
+	u64 bytes;
+
+	if (units_parse(text, 1, &bytes)) {
+		text_error("%s '%s' is not a size such as 120g", what, text);
+		return TOOL_USAGE;
+	}
+	*sectors = bytes / 512;
+	return TOOL_CONTINUE;
+}
+
+static int print_sizes(u32 block_sectors, u64 fast, u64 slow, bool json)
+{
+	struct tier_geometry g;
+	const char *wrong;
+	u64 core, policy;
+	bool exact;
+
+	if (!block_sectors)
+		block_sectors = block_size_choose(fast, slow);
+	wrong = tier_geometry_cache(&g, block_sectors, fast, slow);
+	if (wrong) {
+		text_error("%s", wrong);
+		return TOOL_OPERATIONAL;
+	}
+	core = memory_core(&g);
+	policy = memory_policy(TABLE_DEFAULT_POLICY, &g, &exact);
+	if (json)
+		print_json(&g, core, policy, exact);
+	else
+		print_text(&g, core, policy, exact);
+	return TOOL_OK;
+}
+
+static int run_size(int argc, char **argv)
+{
+	enum { BLOCK_SIZE = OPT_OWN, JSON };
+	static const struct option options[] = {
+		{ "block-size", required_argument, NULL, BLOCK_SIZE },
+		{ "json", no_argument, NULL, JSON },
+		TOOL_OPTIONS
+	};
+	int o, code = TOOL_CONTINUE;
+	u32 block_sectors = 0;
+	bool json = false;
+	u64 fast, slow;
+
+	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (o == BLOCK_SIZE)
+			code = block_size_parse(optarg, &block_sectors) ? TOOL_USAGE : TOOL_CONTINUE;
+		else if (o == JSON)
+			json = true;
+		else
+			tool_common_option(&verb_size, o, &code);
+	}
+	if (code == TOOL_CONTINUE && argc - optind != 2) {
+		text_error("it takes two sizes: SSD_SIZE HDD_SIZE");
+		code = tool_usage(&verb_size);
+	}
+	if (code == TOOL_CONTINUE)
+		code = parse_size("SSD_SIZE", argv[optind], &fast);
+	if (code == TOOL_CONTINUE)
+		code = parse_size("HDD_SIZE", argv[optind + 1], &slow);
+	return code == TOOL_CONTINUE ? print_sizes(block_sectors, fast, slow, json) : code;
+}
+
+const struct verb verb_size = {
+	.name = "size",
+	.synopsis = "[--block-size SIZE] [--json] SSD_SIZE HDD_SIZE",
+	.summary = "tell the size of the metadata and the kernel memory for devices of given sizes",
+	.help =
+"  --block-size SIZE  power of two from 4k to 1m; default: what format would choose\n"
+"  --json             output for programs\n"
+"\n"
+"Sizes are numbers with b, s (sectors), k, m, g, t, p; bytes without.\n",
+	.run = run_size,
+};

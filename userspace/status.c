@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: GPL-2.0
+/* dmtier status: what running tier devices are doing. */
+#include <errno.h>
+#include <getopt.h>
+#include <libsmartcols.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dmtier.h"
+#include "lib/dm.h"
+#include "lib/json.h"
+#include "lib/status-parse.h"
+#include "lib/table-line.h"
+#include "lib/text.h"
+
+/**
+ * struct device - one device and its status
+ * @name: of the device
+ * @sectors: its size
+ * @s: status
+ * @error: sentence, or "" if @s is good
+ */
+struct device {
+	char *name;
+	uint64_t sectors;
+	struct status s;
+	char error[TEXT_LEN];
+};
+
+/**
+ * struct list - devices in the order they are shown
+ */
+struct list {
+	struct device *devices;
+	unsigned int nr;
+};
+
+static struct device *add(struct list *l, const char *name)
+{
+	struct device *more = text_alloc(l->nr + 1, sizeof(*more));
+
+	if (l->nr)
+		memcpy(more, l->devices, l->nr * sizeof(*more));
+	free(l->devices);
+	l->devices = more;
+	more[l->nr].name = text_format("%s", name);
+	return &more[l->nr++];
+}
+
+static void list_free(struct list *l)
+{
+	unsigned int i;
+
+	for (i = 0; i < l->nr; i++) {
+		status_free(&l->devices[i].s);
+		free(l->devices[i].name);
+	}
+	free(l->devices);
+}
+
+/* ---- where status lines come from ---- */
+
+static int ask_kernel(struct list *l, char **names, unsigned int nr)
+{
+	struct mapper_line line;
+	struct device *d;
+	unsigned int i;
+	int r, code = TOOL_OK;
+
+	for (i = 0; i < nr; i++) {
+		d = add(l, names[i]);
+		r = mapper_status(names[i], &line, d->error);
+		if (!r)
+			r = status_parse(&d->s, line.params, d->error);
+		d->sectors = line.sectors;
+		free(line.params);
+		if (r)
+			code = TOOL_OPERATIONAL;
+	}
+	return code;
+}
+
+static int ask_for_all(struct list *l)
+{
+	char why[TEXT_LEN], **names;
+	unsigned int nr;
+	int code;
+
+	code = tool_exit_code(mapper_list(&names, &nr, why));
+	if (code != TOOL_OK)
+		text_error("%s", why);
+	else
+		code = ask_kernel(l, names, nr);
+	mapper_list_free(names, nr);
+	return code;
+}
+
+/* "NAME: START LENGTH tier STATUS", as dmsetup prints it; lines of other targets are skipped */
+static int read_line(struct list *l, char *line)
+{
+	char *text = strstr(line, ": "), *end, *save = NULL, *word;
+	struct device *d;
+
+	if (!text)
+		return TOOL_OK;
+	*text = '\0';
+	text += 2;
+	strtoull(text, &end, 10);
+	text = end;
+	d = add(l, line);
+	d->sectors = strtoull(text, &end, 10);
+	word = strtok_r(end, " \t\n", &save);
+	if (!word || strcmp(word, TABLE_TARGET)) {
+		free(d->name);
+		l->nr--;
+		return TOOL_OK;
+	}
+	return status_parse(&d->s, save ? save : "", d->error) ? TOOL_OPERATIONAL : TOOL_OK;
+}
+
+static int read_file(struct list *l, const char *path)
+{
+	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	char *line = NULL;
+	size_t size = 0;
+	int code = TOOL_OK;
+
+	if (!f) {
+		text_error("%s: %s", path, strerror(errno));
+		return TOOL_OPERATIONAL;
+	}
+	while (getline(&line, &size, f) > 0)
+		if (read_line(l, line) != TOOL_OK)
+			code = TOOL_OPERATIONAL;
+	free(line);
+	if (f != stdin)
+		fclose(f);
+	return code;
+}
+
+/* ---- figures ---- */
+
+/* hits of all, or less than 0 if there were no accesses */
+static double hit_ratio(const struct status *s, const char *hits, const char *misses)
+{
+	double h = (double)status_number(s, STATUS_COUNTERS, hits, 0);
+	double m = (double)status_number(s, STATUS_COUNTERS, misses, 0);
+
+	return h + m > 0 ? h * 100 / (h + m) : -1;
+}
+
+static char *percent(double part)
+{
+	return part < 0 ? text_format("-") : text_format("%.1f%%", part);
+}
+
+static char *share(uint64_t part, uint64_t whole)
+{
+	return percent(whole ? (double)part * 100 / (double)whole : -1);
+}
+
+static char *mode_text(const struct status *s)
+{
+	if (!strcmp(s->mode, s->wanted_mode))
+		return text_format("%s", s->mode);
+	return text_format("%s, wanted %s", s->mode, s->wanted_mode);
+}
+
+static char *health_text(const struct status *s)
+{
+	return text_format("%s%s", s->health, s->needs_check ? ", needs check" : "");
+}
+
+/* ---- output for people ---- */
+
+enum { NAME, HEALTH, MODE, SIZE, BLOCK, USED, DIRTY, READ_HITS, WRITE_HITS, POLICY, NR_COLUMNS };
+
+static const struct {
+	const char *title;
+	int flags;
+} columns[NR_COLUMNS] = {
+	[NAME] = { "NAME", 0 },
+	[HEALTH] = { "HEALTH", 0 },
+	[MODE] = { "MODE", 0 },
+	[SIZE] = { "SIZE", SCOLS_FL_RIGHT },
+	[BLOCK] = { "BLOCK", SCOLS_FL_RIGHT },
+	[USED] = { "USED", SCOLS_FL_RIGHT },
+	[DIRTY] = { "DIRTY", SCOLS_FL_RIGHT },
+	[READ_HITS] = { "READ HITS", SCOLS_FL_RIGHT },
+	[WRITE_HITS] = { "WRITE HITS", SCOLS_FL_RIGHT },
+	[POLICY] = { "POLICY", 0 },
+};
+
+static void fill_line(struct libscols_line *line, const struct device *d)
+{
+	const struct status *s = &d->s;
+	char size[TEXT_SIZE_LEN];
+
+	scols_line_set_data(line, NAME, d->name);
+	if (d->error[0]) {
+		scols_line_set_data(line, HEALTH, "unknown");
+		return;
+	}
+	scols_line_refer_data(line, HEALTH, health_text(s));
+	scols_line_set_data(line, SIZE, text_size(d->sectors * 512, size));
+	if (!s->mode[0])
+		return;
+	scols_line_refer_data(line, MODE, mode_text(s));
+	scols_line_set_data(line, BLOCK, text_size(s->block_sectors * 512, size));
+	scols_line_refer_data(line, USED, share(s->used_slots, s->nr_slots));
+	scols_line_set_data(line, DIRTY, text_size(s->dirty_granules * s->granule_sectors * 512, size));
+	scols_line_refer_data(line, READ_HITS, percent(hit_ratio(s, "read_hits", "read_misses")));
+	scols_line_refer_data(line, WRITE_HITS, percent(hit_ratio(s, "write_hits", "write_misses")));
+	scols_line_set_data(line, POLICY, s->policy);
+}
+
+static int print_table(const struct list *l)
+{
+	struct libscols_table *table;
+	struct libscols_line *line;
+	unsigned int i;
+
+	scols_init_debug(0);
+	table = scols_new_table();
+	if (!table)
+		return TOOL_OPERATIONAL;
+	for (i = 0; i < NR_COLUMNS; i++)
+		scols_table_new_column(table, columns[i].title, 0, columns[i].flags);
+	for (i = 0; i < l->nr; i++) {
+		line = scols_table_new_line(table, NULL);
+		if (line)
+			fill_line(line, &l->devices[i]);
+	}
+	scols_print_table(table);
+	scols_unref_table(table);
+	return TOOL_OK;
+}
+
+static const char * const section_names[STATUS_NR_SECTIONS] = {
+	[STATUS_COUNTERS] = "counters",
+	[STATUS_STATE] = "state",
+	[STATUS_TUNABLES] = "tunables",
+	[STATUS_POLICY] = "policy",
+};
+
+static void print_long(const struct device *d)
+{
+	const struct status_section *sec;
+	const struct status *s = &d->s;
+	unsigned int i, k;
+
+	if (d->error[0])
+		return;
+	printf("\n%s\n", d->name);
+	printf("  slots: %llu of %llu used, %llu ready, %llu dirty with %llu granules\n",
+	       (unsigned long long)s->used_slots, (unsigned long long)s->nr_slots,
+	       (unsigned long long)s->ready_slots, (unsigned long long)s->dirty_slots,
+	       (unsigned long long)s->dirty_granules);
+	printf("  journal: %llu of %llu blocks\n", (unsigned long long)s->journal_used,
+	       (unsigned long long)s->journal_blocks);
+	for (i = 0; i < STATUS_NR_SECTIONS; i++) {
+		sec = &s->sections[i];
+		if (i == STATUS_POLICY)
+			printf("  policy %s:\n", s->policy);
+		else
+			printf("  %s:\n", section_names[i]);
+		for (k = 0; k < sec->nr; k++)
+			printf("    %-20s %s\n", sec->pairs[k].key, sec->pairs[k].value);
+	}
+}
+
+/* ---- output for programs ---- */
+
+static void json_ratio(struct json *j, const char *key, double ratio)
+{
+	if (ratio < 0)
+		json_string(j, key, NULL);
+	else
+		json_real(j, key, ratio, 2);
+}
+
+/* a filter's "next NAME" comes with the filtered policy's keys behind it: an array keeps order and repeats */
+static void json_policy(struct json *j, const struct status *s)
+{
+	const struct status_section *sec = &s->sections[STATUS_POLICY];
+	unsigned int k;
+
+	json_array(j, "policy");
+	json_object(j, NULL);
+	json_string(j, "name", s->policy);
+	json_object(j, "tunables");
+	for (k = 0; k < sec->nr; k++) {
+		if (strcmp(sec->pairs[k].key, "next")) {
+			json_word(j, sec->pairs[k].key, sec->pairs[k].value);
+			continue;
+		}
+		json_object_end(j);
+		json_object_end(j);
+		json_object(j, NULL);
+		json_string(j, "name", sec->pairs[k].value);
+		json_object(j, "tunables");
+	}
+	json_object_end(j);
+	json_object_end(j);
+	json_array_end(j);
+}
+
+static void json_device(struct json *j, const struct device *d)
+{
+	const struct status_section *sec;
+	const struct status *s = &d->s;
+	unsigned int i, k;
+
+	json_string(j, "health", s->health);
+	json_bool(j, "needs_check", s->needs_check);
+	json_string(j, "mode", s->mode);
+	json_string(j, "wanted_mode", s->wanted_mode);
+	json_u64(j, "sectors", d->sectors);
+	json_u64(j, "block_sectors", s->block_sectors);
+	json_u64(j, "granule_sectors", s->granule_sectors);
+	json_u64(j, "slots", s->nr_slots);
+	json_u64(j, "used_slots", s->used_slots);
+	json_u64(j, "ready_slots", s->ready_slots);
+	json_u64(j, "dirty_slots", s->dirty_slots);
+	json_u64(j, "dirty_granules", s->dirty_granules);
+	json_u64(j, "dirty_bytes", s->dirty_granules * s->granule_sectors * 512);
+	json_u64(j, "journal_used", s->journal_used);
+	json_u64(j, "journal_blocks", s->journal_blocks);
+	json_ratio(j, "read_hit_percent", hit_ratio(s, "read_hits", "read_misses"));
+	json_ratio(j, "write_hit_percent", hit_ratio(s, "write_hits", "write_misses"));
+	for (i = 0; i < STATUS_POLICY; i++) {
+		sec = &s->sections[i];
+		json_object(j, section_names[i]);
+		for (k = 0; k < sec->nr; k++)
+			json_word(j, sec->pairs[k].key, sec->pairs[k].value);
+		json_object_end(j);
+	}
+	json_policy(j, s);
+}
+
+static void print_json(const struct list *l)
+{
+	const struct device *d;
+	struct json j;
+	unsigned int i;
+
+	json_begin(&j, stdout);
+	json_array(&j, "devices");
+	for (i = 0; i < l->nr; i++) {
+		d = &l->devices[i];
+		json_object(&j, NULL);
+		json_string(&j, "name", d->name);
+		if (d->error[0])
+			json_string(&j, "error", d->error);
+		else
+			json_device(&j, d);
+		json_object_end(&j);
+	}
+	json_array_end(&j);
+	json_end(&j);
+}
+
+static int print(const struct list *l, bool json, bool all)
+{
+	unsigned int i;
+	int code = TOOL_OK;
+
+	if (json) {
+		print_json(l);
+		return code;
+	}
+	if (l->nr)
+		code = print_table(l);
+	for (i = 0; all && i < l->nr; i++)
+		print_long(&l->devices[i]);
+	for (i = 0; i < l->nr; i++)
+		if (l->devices[i].error[0])
+			text_error("%s: %s", l->devices[i].name, l->devices[i].error);
+	return code;
+}
+
+static int run_status(int argc, char **argv)
+{
+	enum { JSON = OPT_OWN, LONG, FROM };
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, JSON },
+		{ "long", no_argument, NULL, LONG },
+		{ "from", required_argument, NULL, FROM },
+		TOOL_OPTIONS
+	};
+	const char *from = NULL;
+	bool json = false, all = false;
+	struct list l = { };
+	int o, r, code = TOOL_CONTINUE;
+
+	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (o == JSON)
+			json = true;
+		else if (o == LONG)
+			all = true;
+		else if (o == FROM)
+			from = optarg;
+		else
+			tool_common_option(&verb_status, o, &code);
+	}
+	if (code != TOOL_CONTINUE)
+		return code;
+	if (from && optind < argc) {
+		text_error("--from shows all devices in the file, names don't go with it");
+		return tool_usage(&verb_status);
+	}
+	if (from)
+		code = read_file(&l, from);
+	else if (optind < argc)
+		code = ask_kernel(&l, argv + optind, (unsigned int)(argc - optind));
+	else
+		code = ask_for_all(&l);
+	r = print(&l, json, all);
+	list_free(&l);
+	return code ? code : r;
+}
+
+const struct verb verb_status = {
+	.name = "status",
+	.synopsis = "[--json] [--long] [NAME...]\n[--json] [--long] --from FILE",
+	.summary = "show what running tier devices are doing",
+	.help =
+"  --json       output for programs\n"
+"  --long       all counters, state and tunables too\n"
+"  --from FILE  read status lines as 'dmsetup status' prints them, \"-\" is standard input\n",
+	.run = run_status,
+};
