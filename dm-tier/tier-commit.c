@@ -315,6 +315,8 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 	spin_lock_irqsave(&s->lock, flags);
 	old = tier_slot_flags(&t->map, sn->slot);
 	tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_COMMITTING, 0);
+	if (written && !(old & TIER_SLOT_CHANGED))
+		tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_LOST, 0);
 	if (!written) {
 		__tier_slot_changed(t, sn->slot);
 	} else if (!sn->rec.flags && !tier_slot_valid(&t->map, sn->slot) && !(old & TIER_SLOT_CHANGED)) {

@@ -68,6 +68,8 @@ void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 	if (valid == old_valid && dirty == old_dirty)
 		return;
 	tier_slot_set_granules(&t->map, slot, valid, dirty);
+	if (old_valid & ~valid)
+		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_LOST);
 	diff = (int)hweight64(dirty) - (int)hweight64(old_dirty);
 	if (diff)
 		atomic64_add(diff, &t->nr_dirty);
@@ -116,23 +118,22 @@ tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block)
 
 /*
  * Could a durable record (or the one that a commit is writing) say that one of these granules is clean,
- * while this write makes the copy and the slow device differ?  A granule dirty in core needs no mark: its
- * record says dirty, or says clean while the region is still marked from the write that made it dirty.
+ * while this write makes the copy and the slow device differ?  A granule that is dirty in core needs no
+ * mark: its record says dirty, or says clean while the region is still marked from the write that made it
+ * dirty.  One that is invalid in core is so in the record too, unless one was lost since.
  */
 static bool __needs_intent(struct tier *t, tier_slot_t slot, u64 mask)
 {
 	u32 flags;
-	u64 dirty;
+	u64 maybe_clean;
 
 	if (slot == TIER_NO_SLOT)
 		return false;
 	flags = tier_slot_flags(&t->map, slot);
-	dirty = tier_slot_dirty(&t->map, slot);
 	if (flags & TIER_SLOT_FRESH)
 		return false;
-	if (flags & (TIER_SLOT_CHANGED | TIER_SLOT_COMMITTING))
-		return mask & ~dirty;
-	return mask & tier_slot_valid(&t->map, slot) & ~dirty;
+	maybe_clean = flags & TIER_SLOT_LOST ? ~0ULL : tier_slot_valid(&t->map, slot);
+	return mask & maybe_clean & ~tier_slot_dirty(&t->map, slot);
 }
 
 static bool __slot_settled(struct tier *t, tier_slot_t slot)

@@ -124,19 +124,24 @@ int tier_md_read_sb(struct tier_metadata *md, int *chosen)
  * Writing
  */
 
-static int write_copy(struct tier_metadata *md, unsigned int copy, blk_opf_t flags)
+static int write_copy(struct tier_metadata *md, unsigned int copy)
 {
 	int r;
 
 	tier_pack_sb(&md->sb_next, sb_location[copy], sb_copy(md, copy));
-	r = tier_md_rw(md, REQ_OP_WRITE | REQ_SYNC | REQ_FUA | flags, sb_location[copy], 1,
+	r = tier_md_rw(md, REQ_OP_WRITE | REQ_SYNC | REQ_FUA, sb_location[copy], 1,
 		       sb_copy(md, copy));
 	if (r)
 		md->sb_first = copy;	/* may be half written */
 	return r;
 }
 
-/* One copy after the other: a power cut spoils one at most, and never the only good one. */
+/*
+ * One copy after the other: a power cut spoils one at most, and never the only good one.
+ *
+ * Not REQ_PREFLUSH on the first: where it arrives at a device-mapper device as a write with data,
+ * the error of a flush that fails gets lost.
+ */
 int __tier_md_write_sb(struct tier_metadata *md)
 {
 	unsigned int first = md->sb_first;
@@ -145,9 +150,11 @@ int __tier_md_write_sb(struct tier_metadata *md)
 	lockdep_assert_held(&md->sb_lock);
 
 	md->sb_next.seq = ++md->sb.seq;
-	r = write_copy(md, first, REQ_PREFLUSH);
+	r = tier_md_flush(md);
 	if (!r)
-		r = write_copy(md, !first, 0);
+		r = write_copy(md, first);
+	if (!r)
+		r = write_copy(md, !first);
 	if (r)
 		return r;
 	md->sb = md->sb_next;

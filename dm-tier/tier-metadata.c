@@ -213,8 +213,8 @@ static int write_dev_header(struct tier_metadata *md, struct block_device *fast)
 	if (!buf)
 		return -ENOMEM;
 	tier_pack_dev_header(&h, buf);
-	r = tier_bdev_rw(md->io, REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_PREFLUSH | REQ_FUA,
-			 fast, 0, TIER_META_BLOCK_SECTORS, buf);
+	r = tier_bdev_rw(md->io, REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, fast, 0,
+			 TIER_META_BLOCK_SECTORS, buf);
 	vfree(buf);
 	if (r)
 		DMERR("%s: writing the header of the fast device failed: error %d", md->name, r);

@@ -24,6 +24,7 @@
 #define TIER_SLOT_EVICTED	BIT(11)	/* given up by the policy */
 #define TIER_SLOT_TRACKED	BIT(12)	/* its fill is sampled */
 #define TIER_SLOT_WB_FAILED	BIT(13)	/* the last write back failed */
+#define TIER_SLOT_LOST		BIT(14)	/* a granule became invalid, and that may not be durable yet */
 
 struct tier_slot16 {
 	u64 block_flags;

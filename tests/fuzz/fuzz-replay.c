@@ -2,12 +2,10 @@
 /*
  * Journals from anybody's hand.
  *
- * Input: block size (0: 16-byte records, else 32), transactions, ring block of the first, a number that
- * their sizes follow from; then changes of the ring of 16 blocks, 4 bytes each:
- *	operation	bit 0: make the sector's checksum right afterwards; bits 1 and 2: set, add, copy the
- *			sector from another, format the block
- *	place		16 bits, little endian: byte of the ring
- *	value
+ * Input: block size (0: 16-byte records, else 32), transactions, ring block of the first, a number
+ *that their sizes follow from; then changes of the ring of 16 blocks, 4 bytes each: operation	bit
+ *0: make the sector's checksum right afterwards; bits 1 and 2: set, add, copy the sector from
+ *another, format the block place		16 bits, little endian: byte of the ring value
  */
 #include "fuzz.h"
 #include <asm/byteorder.h>
@@ -75,7 +73,8 @@ static void change_ring(uint32_t seed, const uint8_t *op)
 		ring[place] += op[3];
 		break;
 	case 2:
-		memmove(sector, ring + op[3] % (FUZZ_RING * 8) * TIER_JOURNAL_SECTOR, TIER_JOURNAL_SECTOR);
+		memmove(sector, ring + op[3] % (FUZZ_RING * 8) * TIER_JOURNAL_SECTOR,
+			TIER_JOURNAL_SECTOR);
 		break;
 	case 3:
 		tier_journal_format_block(ring + block * TIER_META_BLOCK_SIZE, seed, block);

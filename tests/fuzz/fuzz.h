@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * For the harnesses here.  Each has LLVMFuzzerTestOneInput(), for libFuzzer and AFL++, and a main() of
- * its own that runs the files it is given; -DFUZZ_NO_MAIN leaves that out.
+ * For the harnesses here.  Each has LLVMFuzzerTestOneInput(), for libFuzzer and AFL++, and a main()
+ * of its own that runs the files it is given; -DFUZZ_NO_MAIN leaves that out.
  */
 #ifndef TIER_FUZZ_H
 #define TIER_FUZZ_H

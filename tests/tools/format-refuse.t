@@ -251,7 +251,7 @@ if addpart "$DISK" 1 2048 131072 2>/dev/null && addpart "$DISK" 2 133120 262144 
 	dmtier_is 0 "... check clean" check "${DISK}p1" "${DISK}p2" "$META"
 	mkfs.ext4 -q -F "${DISK}p2"
 	if mount "${DISK}p2" mnt 2>/dev/null; then
-		refused "meta" "is in use: in use: its partition .*p2 is mounted|is in use: its partition .*p2 is mounted" \
+		refused "meta" "is in use: its partition .*p2 is mounted" \
 			"disk with a mounted partition" --force "$DISK" "$META" ssd
 		umount mnt
 	else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of the format share: small metadata with given sizes, random numbers, checks in bulk. */
+/* What the tests of the format share: small metadata with given sizes, random numbers, checks in
+ * bulk. */
 #ifndef TIER_CORE_FIXTURE_H
 #define TIER_CORE_FIXTURE_H
 
@@ -64,8 +65,8 @@ static inline void fx_uuid(u8 uuid[16], u8 first)
 }
 
 /* A new cache with given numbers of slots, blocks and journal blocks; the last block is short */
-static inline void fx_geometry(struct tier_geometry *g, u32 block_sectors, u64 nr_slots, u64 nr_blocks,
-			       u64 journal_blocks)
+static inline void fx_geometry(struct tier_geometry *g, u32 block_sectors, u64 nr_slots,
+			       u64 nr_blocks, u64 journal_blocks)
 {
 	u64 slow = nr_blocks * block_sectors - block_sectors / 2;
 	u64 fast = TIER_DATA_START + nr_slots * block_sectors;
@@ -82,7 +83,8 @@ static inline void fx_geometry(struct tier_geometry *g, u32 block_sectors, u64 n
 }
 
 /* Its superblock, as after formatting */
-static inline void fx_sb(struct tier_sb *sb, u32 block_sectors, u64 nr_slots, u64 nr_blocks, u64 journal_blocks)
+static inline void fx_sb(struct tier_sb *sb, u32 block_sectors, u64 nr_slots, u64 nr_blocks,
+			 u64 journal_blocks)
 {
 	memset(sb, 0, sizeof(*sb));
 	fx_geometry(&sb->geometry, block_sectors, nr_slots, nr_blocks, journal_blocks);
@@ -103,7 +105,8 @@ static inline void fx_record(const struct tier_geometry *g, u64 x, struct tier_r
 	if (x % 7 == 0)
 		return;
 	/* all but the last block, which is short */
-	rec->block = tier_to_block(x * 0x9e3779b97f4a7c15ULL % (g->nr_blocks > 1 ? g->nr_blocks - 1 : 1));
+	rec->block = tier_to_block(x * 0x9e3779b97f4a7c15ULL %
+				   (g->nr_blocks > 1 ? g->nr_blocks - 1 : 1));
 	rec->valid = g->nr_blocks > 1 ? (x * 0xbf58476d1ce4e5b9ULL ^ x << 7) & all : 1;
 	rec->dirty = rec->valid & (x * 0x94d049bb133111ebULL);
 	rec->flags = TIER_REC_MAPPED | (x % 5 == 0 ? TIER_REC_PINNED : 0);
@@ -111,7 +114,8 @@ static inline void fx_record(const struct tier_geometry *g, u64 x, struct tier_r
 
 static inline bool fx_same_record(const struct tier_record *a, const struct tier_record *b)
 {
-	return a->block == b->block && a->valid == b->valid && a->dirty == b->dirty && a->flags == b->flags;
+	return a->block == b->block && a->valid == b->valid && a->dirty == b->dirty &&
+	       a->flags == b->flags;
 }
 
 /* A journal entry with some sense that follows from @x */
@@ -135,7 +139,8 @@ static inline void fx_jentry(const struct tier_geometry *g, u64 x, struct tier_j
 
 static inline bool fx_same_jentry(const struct tier_jentry *a, const struct tier_jentry *b)
 {
-	return a->type == b->type && a->key == b->key && a->bits == b->bits && fx_same_record(&a->rec, &b->rec);
+	return a->type == b->type && a->key == b->key && a->bits == b->bits &&
+	       fx_same_record(&a->rec, &b->rec);
 }
 
 #endif /* TIER_CORE_FIXTURE_H */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Table lines and messages: what is accepted means what it says, what is refused gets the right words. */
+/* Table lines and messages: what is accepted means what it says, what is refused gets the right
+ * words. */
 #include "tap.h"
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -73,7 +74,8 @@ static void refused(const char *line, const char *want)
 }
 
 #define DEVS	"/dev/ssd /dev/hdd /dev/meta"
-#define FORM	"expected <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* <policy> <#policy args> <arg>*"
+#define FORM \
+	"expected <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* <policy> <#policy args> <arg>*"
 
 static const struct {
 	const char *line;
@@ -99,7 +101,8 @@ static const struct {
 	{ "/dev/a /dev/b /dev/a 128 0 lru 0", "device /dev/a is given twice" },
 	{ "/dev/b /dev/a /dev/a 128 0 lru 0", "device /dev/a is given twice" },
 
-	{ DEVS " 100 0 lru 0", "block size 100 is not a power of two of sectors from 8 (4 KiB) to 2048 (1 MiB)" },
+	{ DEVS " 100 0 lru 0",
+	  "block size 100 is not a power of two of sectors from 8 (4 KiB) to 2048 (1 MiB)" },
 	{ DEVS " 0 0 lru 0", "block size 0 is not" },
 	{ DEVS " 4 0 lru 0", "block size 4 is not" },
 	{ DEVS " 4096 0 lru 0", "block size 4096 is not" },
@@ -114,36 +117,47 @@ static const struct {
 	{ DEVS " 128 x lru 0", "number of features \"x\" is not a number" },
 	{ DEVS " 128 -1 lru 0", "number of features \"-1\" is not a number" },
 	{ DEVS " 128 3 lru 0", "number of features is 3, but only 2 words follow" },
-	{ DEVS " 128 4294967296 lru 0", "number of features is 4294967296, but only 2 words follow" },
+	{ DEVS " 128 4294967296 lru 0",
+	  "number of features is 4294967296, but only 2 words follow" },
 	{ DEVS " 128 18446744073709551616 lru 0", "\"18446744073709551616\" is not a number" },
 	{ DEVS " 128 2 lru 0", "unknown feature \"lru\"" },
-	{ DEVS " 128 1 writeboth lru 0", "unknown feature \"writeboth\": expected a mode (writeback, writethrough,"
+	{ DEVS " 128 1 writeboth lru 0",
+	  "unknown feature \"writeboth\": expected a mode (writeback, writethrough,"
 	  " writearound or passthrough), no_discard_passdown, accept_changed_slow or a tunable and its value" },
 	{ DEVS " 128 1 WRITEBACK lru 0", "unknown feature \"WRITEBACK\"" },
 	{ DEVS " 128 1  lru 0", "unknown feature \"\"" },
-	{ DEVS " 128 2 writeback writethrough lru 0", "two modes are given, writeback and writethrough" },
+	{ DEVS " 128 2 writeback writethrough lru 0",
+	  "two modes are given, writeback and writethrough" },
 	{ DEVS " 128 2 writeback writeback lru 0", "two modes are given, writeback and writeback" },
 	{ DEVS " 128 1 tiered lru 0", "mode tiered is not supported in this version" },
-	{ DEVS " 128 2 tier_dev /dev/x lru 0", "feature tier_dev is not supported in this version" },
-	{ DEVS " 128 2 no_discard_passdown no_discard_passdown lru 0", "feature no_discard_passdown is given twice" },
-	{ DEVS " 128 2 accept_changed_slow accept_changed_slow lru 0", "feature accept_changed_slow is given twice" },
+	{ DEVS " 128 2 tier_dev /dev/x lru 0",
+	  "feature tier_dev is not supported in this version" },
+	{ DEVS " 128 2 no_discard_passdown no_discard_passdown lru 0",
+	  "feature no_discard_passdown is given twice" },
+	{ DEVS " 128 2 accept_changed_slow accept_changed_slow lru 0",
+	  "feature accept_changed_slow is given twice" },
 	{ DEVS " 128 1 idle_ms lru 0", "feature idle_ms has no value: <#features> counts words" },
 	{ DEVS " 128 2 writeback idle_ms 5 lru 0", "feature idle_ms has no value" },
 	{ DEVS " 128 4 idle_ms 5 idle_ms 5 lru 0", "feature idle_ms is given twice" },
-	{ DEVS " 128 2 idle_ms 3600001 lru 0", "idle_ms \"3600001\" is not a number from 0 to 3600000 (milliseconds)" },
+	{ DEVS " 128 2 idle_ms 3600001 lru 0",
+	  "idle_ms \"3600001\" is not a number from 0 to 3600000 (milliseconds)" },
 	{ DEVS " 128 2 idle_ms x lru 0", "idle_ms \"x\" is not a number from 0 to 3600000" },
 	{ DEVS " 128 2 idle_ms  lru 0", "idle_ms \"\" is not a number" },
-	{ DEVS " 128 2 fill_sectors 4 lru 0", "fill_sectors \"4\" is neither auto nor 0 nor a power of two" },
+	{ DEVS " 128 2 fill_sectors 4 lru 0",
+	  "fill_sectors \"4\" is neither auto nor 0 nor a power of two" },
 	{ DEVS " 128 2 fill_sectors 100 lru 0", "fill_sectors \"100\" is neither" },
 	{ DEVS " 128 2 fill_sectors 4096 lru 0", "fill_sectors \"4096\" is neither" },
 	{ DEVS " 128 2 fill_sectors Auto lru 0", "fill_sectors \"Auto\" is neither" },
 	{ DEVS " 128 2 fill_sectors 4294967295 lru 0", "fill_sectors \"4294967295\" is neither" },
-	{ DEVS " 128 2 dirty_high 0 lru 0", "dirty_high \"0\" is not a number from 1 to 99 (percent)" },
+	{ DEVS " 128 2 dirty_high 0 lru 0",
+	  "dirty_high \"0\" is not a number from 1 to 99 (percent)" },
 	{ DEVS " 128 2 dirty_high 100 lru 0", "dirty_high \"100\" is not a number from 1 to 99" },
 	{ DEVS " 128 2 dirty_low 99 lru 0", "dirty_low \"99\" is not a number from 0 to 98" },
 	{ DEVS " 128 2 dirty_high 20 lru 0", "dirty_low 20 is not below dirty_high 20" },
-	{ DEVS " 128 4 dirty_low 60 dirty_high 60 lru 0", "dirty_low 60 is not below dirty_high 60" },
-	{ DEVS " 128 2 writeback_rate 4294967296 lru 0", "writeback_rate \"4294967296\" is not a number" },
+	{ DEVS " 128 4 dirty_low 60 dirty_high 60 lru 0",
+	  "dirty_low 60 is not below dirty_high 60" },
+	{ DEVS " 128 2 writeback_rate 4294967296 lru 0",
+	  "writeback_rate \"4294967296\" is not a number" },
 	{ DEVS " 128 2 migration_rate -1 lru 0", "migration_rate \"-1\" is not a number" },
 	{ DEVS " 128 2 reserve_slots 1048577 lru 0", "reserve_slots \"1048577\" is not a number" },
 	{ DEVS " 128 2 commit_ms 9 lru 0", "commit_ms \"9\" is not a number from 10 to 60000" },
@@ -151,13 +165,17 @@ static const struct {
 	{ DEVS " 128 2 max_errors 0 lru 0", "max_errors \"0\" is not a number from 1 to 1000000" },
 	{ DEVS " 128 2 max_errors 1000001 lru 0", "max_errors \"1000001\" is not a number" },
 
-	{ DEVS " 128 0 ../lru 0", "policy \"../lru\" is not a name: expected up to 31 letters, digits, - and _" },
-	{ DEVS " 128 0 a-name-of-just-32-characters-... 0", "policy \"a-name-of-just-32-characters-...\" is not a name" },
-	{ DEVS " 128 0 a-name-of-just-32-characters-abc 0", "policy \"a-name-of-just-32-characters-abc\" is not a name" },
+	{ DEVS " 128 0 ../lru 0",
+	  "policy \"../lru\" is not a name: expected up to 31 letters, digits, - and _" },
+	{ DEVS " 128 0 a-name-of-just-32-characters-... 0",
+	  "policy \"a-name-of-just-32-characters-...\" is not a name" },
+	{ DEVS " 128 0 a-name-of-just-32-characters-abc 0",
+	  "policy \"a-name-of-just-32-characters-abc\" is not a name" },
 	{ DEVS " 128 0 lru x", "number of policy arguments \"x\" is not a number" },
 	{ DEVS " 128 0 lru 1", "number of policy arguments is 1, but only 0 words follow" },
 	{ DEVS " 128 0 lru 3 a 1", "number of policy arguments is 3, but only 2 words follow" },
-	{ DEVS " 128 0 lru 4294967298 a 1", "number of policy arguments is 4294967298, but only 2 words follow" },
+	{ DEVS " 128 0 lru 4294967298 a 1",
+	  "number of policy arguments is 4294967298, but only 2 words follow" },
 	{ DEVS " 128 0 lru 0 a", "extra word \"a\" behind the 0 policy arguments announced" },
 	{ DEVS " 128 0 lru 2 a 1 b", "extra word \"b\" behind the 2 policy arguments announced" },
 
@@ -225,9 +243,11 @@ static void test_accepted(void)
 	is(a.policy_argc, 0, "no policy arguments");
 	is_str(error, "", "no error");
 
-	ok(!parse(&a, "8:0 8:16 8:32 8 21 fill_sectors 64 dirty_high 15 dirty_low 10 writeback_rate 4294967295 "
-		      "no_discard_passdown idle_ms 0 migration_rate 0 writearound reserve_slots 1048576 commit_ms 10 "
-		      "accept_changed_slow max_errors 1000000 seqbypass 6 size 1 next hotspot a 1"), "longest line");
+	ok(!parse(&a,
+		  "8:0 8:16 8:32 8 21 fill_sectors 64 dirty_high 15 dirty_low 10 writeback_rate 4294967295 "
+		  "no_discard_passdown idle_ms 0 migration_rate 0 writearound reserve_slots 1048576 commit_ms 10 "
+		  "accept_changed_slow max_errors 1000000 seqbypass 6 size 1 next hotspot a 1"),
+	   "longest line");
 	if (*error)
 		diag("%s", error);
 	is(a.block_sectors, 8, "block size");
@@ -247,8 +267,10 @@ static void test_accepted(void)
 	is_str(a.policy_argv[0], "size", "the first");
 	is_str(a.policy_argv[5], "1", "the last");
 
-	ok(!parse(&a, DEVS " 2048 2 fill_sectors 0 lru 0") && a.tunables.v[TIER_TUNE_FILL] == 0, "fill_sectors 0");
-	ok(!parse(&a, DEVS " 2048 2 fill_sectors auto lru 0") && a.tunables.v[TIER_TUNE_FILL] == TIER_FILL_AUTO,
+	ok(!parse(&a, DEVS " 2048 2 fill_sectors 0 lru 0") && a.tunables.v[TIER_TUNE_FILL] == 0,
+	   "fill_sectors 0");
+	ok(!parse(&a, DEVS " 2048 2 fill_sectors auto lru 0") &&
+		   a.tunables.v[TIER_TUNE_FILL] == TIER_FILL_AUTO,
 	   "fill_sectors auto");
 	ok(!parse(&a, DEVS " 00128 00 lru 00") && a.block_sectors == 128, "leading zeros");
 	ok(!parse(&a, DEVS " 128 0 a-name_of-just-31-characters-XY 0"), "policy of 31 characters");
@@ -259,7 +281,8 @@ static void test_modes(void)
 	enum tier_mode mode, got;
 
 	for (mode = 0; mode < TIER_NR_MODES; mode++)
-		ok(!tier_mode_parse(tier_mode_name(mode), &got) && got == mode, "mode %s", tier_mode_name(mode));
+		ok(!tier_mode_parse(tier_mode_name(mode), &got) && got == mode, "mode %s",
+		   tier_mode_name(mode));
 	is(tier_mode_parse("", &got), -EINVAL, "no mode");
 	is(tier_mode_parse("write", &got), -EINVAL, "half a mode");
 	is(tier_mode_parse("writebackx", &got), -EINVAL, "more than a mode");
@@ -321,8 +344,10 @@ static void test_tunables(void)
 	is_str(error, "untouched", "without a text");
 	is(tier_tunable_set(&t, "", "1", error), -ENOENT, "empty key");
 	is(tier_tunable_set(&t, "idle_ms", "x", error), -EINVAL, "bad value");
-	is_str(error, "idle_ms \"x\" is not a number from 0 to 3600000 (milliseconds)", "with a text");
-	is(tier_tunable_set(&t, "dirty_high", "20", error), -EINVAL, "dirty_high down to dirty_low");
+	is_str(error, "idle_ms \"x\" is not a number from 0 to 3600000 (milliseconds)",
+	       "with a text");
+	is(tier_tunable_set(&t, "dirty_high", "20", error), -EINVAL,
+	   "dirty_high down to dirty_low");
 	is_str(error, "dirty_low 20 is not below dirty_high 20", "with a text");
 	is(tier_tunable_set(&t, "dirty_low", "50", error), -EINVAL, "dirty_low up to dirty_high");
 	ok(!memcmp(&t, &old, sizeof(t)), "unchanged after errors");
@@ -341,15 +366,17 @@ static const struct {
 	const char *line;
 	const char *error;
 } bad_messages[] = {
-	{ "", "unknown message \"\": expected mode, flush, policy, set, promote, demote, pin, unpin, invalidate or"
-	      " stats reset" },
+	{ "",
+	  "unknown message \"\": expected mode, flush, policy, set, promote, demote, pin, unpin, invalidate or"
+	  " stats reset" },
 	{ "Flush", "unknown message \"Flush\"" },
 	{ "flush\n", "unknown message \"flush?\"" },
 	{ "0123456789012345678901234567890123456789012345678901234567890123456789",
 	  "unknown message \"0123456789012345678901234567890123456789...\"" },
 	{ "mode", "message mode has too few words: expected mode <mode>" },
 	{ "mode writeback now", "message mode has too many words: expected mode <mode>" },
-	{ "mode fast", "unknown mode \"fast\": expected writeback, writethrough, writearound or passthrough" },
+	{ "mode fast",
+	  "unknown mode \"fast\": expected writeback, writethrough, writearound or passthrough" },
 	{ "mode tiered", "mode tiered is not supported in this version" },
 	{ "flush now", "message flush has too many words: expected flush" },
 	{ "policy", "message policy has too few words: expected policy <name> [<key> <value>]..." },
@@ -358,7 +385,8 @@ static const struct {
 	{ "set", "message set has too few words: expected set <key> <value>" },
 	{ "set a", "message set has too few words" },
 	{ "set a 1 b", "message set has too many words" },
-	{ "promote", "message promote has too few words: expected promote <first sector> <sectors>" },
+	{ "promote",
+	  "message promote has too few words: expected promote <first sector> <sectors>" },
 	{ "promote 1", "message promote has too few words" },
 	{ "demote 1 2 3", "message demote has too many words" },
 	{ "pin x 1", "\"x\" is not a number of sectors" },
@@ -367,18 +395,25 @@ static const struct {
 	{ "invalidate 1000 1", "1 sectors from 1000 on are beyond the end of the device at 1000" },
 	{ "invalidate 0 1001", "1001 sectors from 0 on are beyond the end" },
 	{ "invalidate 999 2", "2 sectors from 999 on are beyond the end" },
-	{ "invalidate 999 18446744073709551615", "18446744073709551615 sectors from 999 on are beyond" },
-	{ "invalidate 18446744073709551615 2", "2 sectors from 18446744073709551615 on are beyond" },
-	{ "invalidate 18446744073709551616 1", "\"18446744073709551616\" is not a number of sectors" },
+	{ "invalidate 999 18446744073709551615",
+	  "18446744073709551615 sectors from 999 on are beyond" },
+	{ "invalidate 18446744073709551615 2",
+	  "2 sectors from 18446744073709551615 on are beyond" },
+	{ "invalidate 18446744073709551616 1",
+	  "\"18446744073709551616\" is not a number of sectors" },
 	{ "stats", "message stats has too few words: expected stats reset" },
 	{ "stats show", "unknown word \"show\" behind stats: expected reset" },
 };
 
 static void test_messages(void)
 {
-	static const struct { const char *name; enum tier_message_op op; } ranges[] = {
-		{ "promote", TIER_MSG_PROMOTE }, { "demote", TIER_MSG_DEMOTE }, { "pin", TIER_MSG_PIN },
-		{ "unpin", TIER_MSG_UNPIN }, { "invalidate", TIER_MSG_INVALIDATE },
+	static const struct { const char *name; enum tier_message_op op;
+	} ranges[] = {
+		{ "promote", TIER_MSG_PROMOTE },
+		{ "demote", TIER_MSG_DEMOTE },
+		{ "pin", TIER_MSG_PIN },
+		{ "unpin", TIER_MSG_UNPIN },
+		{ "invalidate", TIER_MSG_INVALIDATE },
 	};
 	struct tier_message m;
 	char line[512];
@@ -387,29 +422,36 @@ static void test_messages(void)
 	for (i = 0; i < ARRAY_SIZE(bad_messages); i++) {
 		int r = message(&m, bad_messages[i].line, 1000);
 
-		if (!ok(r == -EINVAL && legal_error() && strstr(error, bad_messages[i].error), "refused: %s",
-			shown(bad_messages[i].line)))
+		if (!ok(r == -EINVAL && legal_error() && strstr(error, bad_messages[i].error),
+			"refused: %s", shown(bad_messages[i].line)))
 			diag("%d, \"%s\", want \"%s\"", r, error, bad_messages[i].error);
 	}
 	strcpy(line, "policy lru");
 	for (i = 0; i < 65; i++)
 		strcat(line, " x");
-	ok(message(&m, line, 1000) == -EINVAL && strstr(error, "too many words"), "refused: 65 policy words");
+	ok(message(&m, line, 1000) == -EINVAL && strstr(error, "too many words"),
+	   "refused: 65 policy words");
 
-	ok(!message(&m, "mode passthrough", 1) && m.op == TIER_MSG_MODE && m.mode == TIER_MODE_PASSTHROUGH, "mode");
+	ok(!message(&m, "mode passthrough", 1) && m.op == TIER_MSG_MODE &&
+		   m.mode == TIER_MODE_PASSTHROUGH,
+	   "mode");
 	is_str(error, "", "no error");
 	ok(!message(&m, "flush", 1) && m.op == TIER_MSG_FLUSH, "flush");
-	ok(!message(&m, "policy lru", 1) && m.op == TIER_MSG_POLICY && !strcmp(m.key, "lru") && !m.argc, "policy");
-	ok(!message(&m, "policy seqbypass size 5 next lru", 1) && !strcmp(m.key, "seqbypass") && m.argc == 4 &&
-	   !strcmp(m.argv[0], "size") && !strcmp(m.argv[3], "lru"), "policy with arguments");
+	ok(!message(&m, "policy lru", 1) && m.op == TIER_MSG_POLICY && !strcmp(m.key, "lru") &&
+		   !m.argc,
+	   "policy");
+	ok(!message(&m, "policy seqbypass size 5 next lru", 1) && !strcmp(m.key, "seqbypass") &&
+		   m.argc == 4 && !strcmp(m.argv[0], "size") && !strcmp(m.argv[3], "lru"),
+	   "policy with arguments");
 	ok(!message(&m, "set idle_ms 5", 1) && m.op == TIER_MSG_SET && !strcmp(m.key, "idle_ms") &&
 	   !strcmp(m.value, "5"), "set");
 	ok(!message(&m, "set of_policy x", 1), "set leaves unknown keys to the policy");
 	ok(!message(&m, "stats reset", 1) && m.op == TIER_MSG_STATS_RESET, "stats reset");
 	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
 		sprintf(line, "%s 18446744073709551600 14", ranges[i].name);
-		ok(!message(&m, line, U64_MAX) && m.op == ranges[i].op && m.first == 18446744073709551600ULL &&
-		   m.count == 14, "%s", line);
+		ok(!message(&m, line, U64_MAX) && m.op == ranges[i].op &&
+			   m.first == 18446744073709551600ULL && m.count == 14,
+		   "%s", line);
 		sprintf(line, "%s 0 1000", ranges[i].name);
 		ok(!message(&m, line, 1000) && m.first == 0 && m.count == 1000, "%s", line);
 	}

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
-/* On-disk structures: round trips at every block size, every single flipped bit, every wrong field. */
+/* On-disk structures: round trips at every block size, every single flipped bit, every wrong field.
+ */
 #include "tap.h"
 #include "core-fixture.h"
 #include <asm/byteorder.h>
 #include <linux/crc32c.h>
 
-/* The library's table version under another name: the processor's instruction hides it elsewhere. */
+/* The library's table version under another name: the processor's instruction hides it elsewhere.
+ */
 #undef __x86_64__
 #define crc32c crc32c_by_tables
 #include "../../userspace/lib/crc32c.c"
@@ -40,14 +42,17 @@ static void test_crc(void)
 	u32 i, offset, length;
 	u32 want;
 
-	is(crc32c(~0U, "123456789", 9) ^ ~0U, 0xe3069283U, "CRC32C of 123456789, inverted as usual");
+	is(crc32c(~0U, "123456789", 9) ^ ~0U, 0xe3069283U,
+	   "CRC32C of 123456789, inverted as usual");
 	for (i = 0; i < TIER_META_BLOCK_SIZE; i++)
 		buf[i] = fx_random(&state);
 	for (offset = 0; offset < 9; offset++) {
 		for (length = 0; length < 70; length++) {
 			want = crc32c_by_bits(length * 12345, buf + offset, length);
-			fx_check(crc32c(length * 12345, buf + offset, length) == want, "%u %u", offset, length);
-			fx_check(crc32c_by_tables(length * 12345, buf + offset, length) == want, "%u %u", offset, length);
+			fx_check(crc32c(length * 12345, buf + offset, length) == want, "%u %u",
+				 offset, length);
+			fx_check(crc32c_by_tables(length * 12345, buf + offset, length) == want,
+				 "%u %u", offset, length);
 		}
 	}
 	ok(!fx_failures(), "CRC32C at all lengths and alignments, by instruction and by tables");
@@ -92,13 +97,15 @@ static void test_sb(u32 bs, u64 location)
 	v = tier_unpack_sb(buf, location, &got, &why);
 	fx_check(v == TIER_OK && !why, "%s", why);
 	fx_check(!memcmp(&sb, &got, sizeof(sb)), "round trip");
-	fx_check(tier_unpack_sb(buf, 16 - location, &got, &why) == TIER_MISPLACED && why, "other place");
+	fx_check(tier_unpack_sb(buf, 16 - location, &got, &why) == TIER_MISPLACED && why,
+		 "other place");
 
 	for (i = 0; i < BLOCK_BITS; i++) {
 		flip(buf, i);
 		why = NULL;
 		v = tier_unpack_sb(buf, location, &got, &why);
-		fx_check((v == TIER_BAD_CSUM || v == TIER_NOT_OURS) && why, "bit %u: %s", i, tier_verify_text(v));
+		fx_check((v == TIER_BAD_CSUM || v == TIER_NOT_OURS) && why, "bit %u: %s", i,
+			 tier_verify_text(v));
 		flip(buf, i);
 	}
 	for (i = 0; i < 8; i++) {
@@ -114,7 +121,8 @@ static void test_sb(u32 bs, u64 location)
 	}
 	memset(buf, 0, TIER_META_BLOCK_SIZE);
 	fx_check(tier_unpack_sb(buf, location, &got, &why) == TIER_BLANK && why, "blank");
-	ok(!fx_failures(), "superblock at %llu, block size %u: round trip, all single bits, lost sectors",
+	ok(!fx_failures(),
+	   "superblock at %llu, block size %u: round trip, all single bits, lost sectors",
 	   (unsigned long long)location, bs);
 }
 
@@ -134,8 +142,8 @@ static void sb_field(const char *name, enum tier_verify want, const char *text)
 
 	reseal(buf);
 	v = tier_unpack_sb(buf, 0, &got, &why);
-	ok(v == want && (want == TIER_OK ? !why : why && strstr(why, text)), "superblock with %s: %s (%s)", name,
-	   tier_verify_text(v), why ? why : "no message");
+	ok(v == want && (want == TIER_OK ? !why : why && strstr(why, text)),
+	   "superblock with %s: %s (%s)", name, tier_verify_text(v), why ? why : "no message");
 	full_sb(&got, 128);
 	tier_pack_sb(&got, 0, buf);
 }
@@ -219,7 +227,8 @@ static void test_sb_fields(void)
 	D->version = cpu_to_le32(7);
 	D->nr_devs = cpu_to_le32(U32_MAX);
 	reseal(buf);
-	ok(tier_unpack_sb(buf, 0, &sb, &why) == TIER_NEWER && sb.version == 7 && sb.generation == 0x99aabbccddeeff00ULL,
+	ok(tier_unpack_sb(buf, 0, &sb, &why) == TIER_NEWER && sb.version == 7 &&
+		   sb.generation == 0x99aabbccddeeff00ULL,
 	   "a newer superblock is filled in");
 }
 
@@ -233,7 +242,10 @@ static void test_choose_sb(void)
 	b = a;
 	for (i = TIER_OK; i <= TIER_INVALID; i++) {
 		for (j = TIER_OK; j <= TIER_INVALID; j++) {
-			want = i == TIER_NEWER || j == TIER_NEWER ? -1 : i == TIER_OK ? 0 : j == TIER_OK ? 1 : -1;
+			want = i == TIER_NEWER || j == TIER_NEWER ? -1
+			       : i == TIER_OK			  ? 0
+			       : j == TIER_OK			  ? 1
+								  : -1;
 			fx_check(tier_choose_sb(i, &a, j, &b) == want, "%u %u", i, j);
 		}
 	}
@@ -241,7 +253,8 @@ static void test_choose_sb(void)
 	b.seq++;
 	is(tier_choose_sb(TIER_OK, &a, TIER_OK, &b), 1, "the newer one");
 	is(tier_choose_sb(TIER_OK, &b, TIER_OK, &a), 0, "the newer one, in the first place");
-	is(tier_choose_sb(TIER_OK, &a, TIER_BAD_CSUM, &b), 0, "the older one if the newer one is damaged");
+	is(tier_choose_sb(TIER_OK, &a, TIER_BAD_CSUM, &b), 0,
+	   "the older one if the newer one is damaged");
 	b.uuid[5]++;
 	is(tier_choose_sb(TIER_OK, &a, TIER_OK, &b), -1, "none if they are of two tier devices");
 }
@@ -251,8 +264,12 @@ static void test_choose_sb(void)
 static void test_dev_header(void)
 {
 	struct tier_disk_dev_header *disk = (void *)buf;
-	struct tier_dev_header h = { .index = 15, .block_sectors = 128, .generation = 0x123456789abcdef0ULL,
-				     .data_start = 2048, .nr_slots = 0xfffffff0 }, got;
+	struct tier_dev_header h = { .index = 15,
+				     .block_sectors = 128,
+				     .generation = 0x123456789abcdef0ULL,
+				     .data_start = 2048,
+				     .nr_slots = 0xfffffff0 },
+			       got;
 	const char *why = NULL;
 	enum tier_verify v;
 	u32 i;
@@ -284,7 +301,8 @@ static void test_dev_header(void)
 	tier_pack_dev_header(&h, buf);
 	disk->reserved[4015] = 1;
 	reseal(buf);
-	is(tier_unpack_dev_header(buf, &got, &why), TIER_INVALID, "device header with a reserved byte");
+	is(tier_unpack_dev_header(buf, &got, &why), TIER_INVALID,
+	   "device header with a reserved byte");
 	memset(buf, 0, TIER_META_BLOCK_SIZE);
 	is(tier_unpack_dev_header(buf, &got, &why), TIER_BLANK, "blank device header");
 	memset(buf, 0xff, TIER_META_BLOCK_SIZE);
@@ -295,27 +313,33 @@ static void test_dev_header(void)
 
 static void record_trip(const struct tier_geometry *g, u64 block, u64 valid, u64 dirty, u16 flags)
 {
-	struct tier_record rec = { .block = tier_to_block(block), .valid = valid, .dirty = dirty, .flags = flags }, got;
+	struct tier_record rec = { .block = tier_to_block(block),
+				   .valid = valid,
+				   .dirty = dirty,
+				   .flags = flags },
+			   got;
 	u8 disk[32] __attribute__((aligned(8)));
 
 	memset(disk, 0xee, sizeof(disk));
 	tier_pack_record(g, &rec, disk);
 	fx_check(tier_unpack_record(g, disk, &got) == TIER_OK && fx_same_record(&rec, &got),
-		 "block %llu valid %llx dirty %llx flags %x", (unsigned long long)block, (unsigned long long)valid,
-		 (unsigned long long)dirty, flags);
-	fx_check(!memchr_inv(disk + g->record_bytes, 0xee, sizeof(disk) - g->record_bytes), "too many bytes");
+		 "block %llu valid %llx dirty %llx flags %x", (unsigned long long)block,
+		 (unsigned long long)valid, (unsigned long long)dirty, flags);
+	fx_check(!memchr_inv(disk + g->record_bytes, 0xee, sizeof(disk) - g->record_bytes),
+		 "too many bytes");
 }
 
-static void record_refused(const struct tier_geometry *g, const char *name, u64 block_flags, u64 valid, u64 dirty,
-			   u64 reserved)
+static void record_refused(const struct tier_geometry *g, const char *name, u64 block_flags,
+			   u64 valid, u64 dirty, u64 reserved)
 {
-	struct tier_disk_record16 r16 = { cpu_to_le64(block_flags), cpu_to_le16(valid), cpu_to_le16(dirty),
-					  cpu_to_le32(reserved) };
-	struct tier_disk_record32 r32 = { cpu_to_le64(block_flags), cpu_to_le64(valid), cpu_to_le64(dirty),
-					  cpu_to_le64(reserved) };
+	struct tier_disk_record16 r16 = { cpu_to_le64(block_flags), cpu_to_le16(valid),
+					  cpu_to_le16(dirty), cpu_to_le32(reserved) };
+	struct tier_disk_record32 r32 = { cpu_to_le64(block_flags), cpu_to_le64(valid),
+					  cpu_to_le64(dirty), cpu_to_le64(reserved) };
 	struct tier_record got;
 
-	fx_check(tier_unpack_record(g, g->record_bytes == 16 ? (void *)&r16 : (void *)&r32, &got) == TIER_INVALID,
+	fx_check(tier_unpack_record(g, g->record_bytes == 16 ? (void *)&r16 : (void *)&r32, &got) ==
+			 TIER_INVALID,
 		 "%s", name);
 }
 
@@ -347,7 +371,8 @@ static void test_records(u32 bs)
 	record_trip(&g, 1, 0, 0, TIER_REC_MAPPED);
 
 	/* the last block is half a block, or the half of a granule */
-	half = tier_granule_mask(0, bs / 2 > g.granule_sectors ? bs / 2 / g.granule_sectors - 1 : 0);
+	half = tier_granule_mask(0,
+				 bs / 2 > g.granule_sectors ? bs / 2 / g.granule_sectors - 1 : 0);
 	record_trip(&g, last, half, half, TIER_REC_MAPPED);
 	if (half != all)
 		record_refused(&g, "granules behind the end", mapped | last, all, 0, 0);
@@ -402,9 +427,12 @@ static void test_page(u32 kind, u32 nr, u64 page, u64 seq)
 		((u8 *)tier_page_payload(buf))[i] = fx_random(&state);
 	tier_page_seal(buf, seed, seq);
 	fx_check(tier_page_verify(buf, seed, kind, page, &got) == TIER_OK && got == seq, "good");
-	fx_check(tier_page_verify(buf, seed + 1, kind, page, &got) == TIER_BAD_CSUM, "of another tier device");
-	fx_check(tier_page_verify(buf, seed, kind, page ^ 1, &got) == TIER_MISPLACED, "another place");
-	fx_check(tier_page_verify(buf, seed, kind % 3 + 1, page, &got) == TIER_MISPLACED, "another kind");
+	fx_check(tier_page_verify(buf, seed + 1, kind, page, &got) == TIER_BAD_CSUM,
+		 "of another tier device");
+	fx_check(tier_page_verify(buf, seed, kind, page ^ 1, &got) == TIER_MISPLACED,
+		 "another place");
+	fx_check(tier_page_verify(buf, seed, kind % 3 + 1, page, &got) == TIER_MISPLACED,
+		 "another kind");
 	for (i = 0; i < BLOCK_BITS; i++) {
 		flip(buf, i);
 		v = tier_page_verify(buf, seed, kind, page, &got);
@@ -422,13 +450,15 @@ static void test_page(u32 kind, u32 nr, u64 page, u64 seq)
 	}
 	/* sealed again: an older page is good, and known by its sequence number */
 	tier_page_seal(buf, seed, seq - 1);
-	fx_check(tier_page_verify(buf, seed, kind, page, &got) == TIER_OK && got == seq - 1, "older");
+	fx_check(tier_page_verify(buf, seed, kind, page, &got) == TIER_OK && got == seq - 1,
+		 "older");
 	((struct tier_disk_page *)buf)->nr = cpu_to_le32(1017);
 	tier_page_seal(buf, seed, seq);
 	fx_check(tier_page_verify(buf, seed, kind, page, &got) == TIER_INVALID, "too many records");
 	memset(buf, 0, TIER_META_BLOCK_SIZE);
 	fx_check(tier_page_verify(buf, seed, kind, page, &got) == TIER_BLANK, "blank");
-	ok(!fx_failures(), "page of kind %u: round trip, all single bits, lost sectors, other places", kind);
+	ok(!fx_failures(),
+	   "page of kind %u: round trip, all single bits, lost sectors, other places", kind);
 }
 
 static void test_slot_pages(u32 bs)
@@ -443,10 +473,12 @@ static void test_slot_pages(u32 bs)
 		fx_geometry(&g, bs, counts[c], 7777, 16);
 		for (page = sum = 0; page < g.nr_slot_pages; page++) {
 			nr = tier_slot_page_records(&g, page);
-			fx_check(nr && nr <= g.records_per_page, "page %llu", (unsigned long long)page);
+			fx_check(nr && nr <= g.records_per_page, "page %llu",
+				 (unsigned long long)page);
 			sum += nr;
 		}
-		fx_check(sum == counts[c] && !tier_slot_page_records(&g, page), "%llu records", (unsigned long long)sum);
+		fx_check(sum == counts[c] && !tier_slot_page_records(&g, page), "%llu records",
+			 (unsigned long long)sum);
 	}
 	/* A full page: no record reaches into another, none behind the end. */
 	tier_page_init(buf, TIER_PAGE_SLOTS, 3, g.records_per_page);
@@ -478,7 +510,8 @@ static void test_txn(u32 bs)
 	txn = fx_blocks(4);
 	for (nr = 0; nr <= 3 * per_block + 1; nr++) {
 		blocks = tier_txn_blocks(&g, nr);
-		fx_check(blocks == (nr ? (nr + per_block - 1) / per_block : 1), "%u entries: %u blocks", nr, blocks);
+		fx_check(blocks == (nr ? (nr + per_block - 1) / per_block : 1),
+			 "%u entries: %u blocks", nr, blocks);
 		memset(txn, 0xee, 4 * TIER_META_BLOCK_SIZE);
 		tier_txn_init(&g, txn, nr);
 		for (i = 0; i < nr; i++) {
@@ -487,18 +520,24 @@ static void test_txn(u32 bs)
 		}
 		tier_txn_seal(&g, txn, nr, seed, 12345, 14);	/* the third block wraps */
 		fx_check(blocks == 4 || !memchr_inv(txn + blocks * TIER_META_BLOCK_SIZE, 0xee,
-						    (4 - blocks) * TIER_META_BLOCK_SIZE), "too many bytes");
+						    (4 - blocks) * TIER_META_BLOCK_SIZE),
+			 "too many bytes");
 		for (s = n = 0; s < 8 * blocks; s++) {
-			enum tier_verify v = tier_jsector_verify(&g, txn + 512 * s, seed, (14 + s / 8) % 16, &h);
+			enum tier_verify v =
+				tier_jsector_verify(&g, txn + 512 * s, seed, (14 + s / 8) % 16, &h);
 
-			fx_check(v == TIER_OK && h.txn == 12345 && h.index == s && h.total == 8 * blocks &&
-				 h.block == (14 + s / 8) % 16, "sector %u of %u entries", s, nr);
+			fx_check(v == TIER_OK && h.txn == 12345 && h.index == s &&
+					 h.total == 8 * blocks && h.block == (14 + s / 8) % 16,
+				 "sector %u of %u entries", s, nr);
 			for (i = 0; i < h.nr; i++, n++) {
 				fx_jentry(&g, nr + n, &e);
-				fx_check(tier_jsector_entry(&g, txn + 512 * s, i, &got) == TIER_OK &&
-					 fx_same_jentry(&e, &got), "entry %u of %u", n, nr);
+				fx_check(tier_jsector_entry(&g, txn + 512 * s, i, &got) ==
+							 TIER_OK &&
+						 fx_same_jentry(&e, &got),
+					 "entry %u of %u", n, nr);
 			}
-			fx_check(tier_jsector_entry(&g, txn + 512 * s, g.entries_per_jsector, &got) == TIER_INVALID,
+			fx_check(tier_jsector_entry(&g, txn + 512 * s, g.entries_per_jsector,
+						    &got) == TIER_INVALID,
 				 "entry behind the end");
 		}
 		fx_check(n == nr, "%u of %u entries", n, nr);
@@ -529,16 +568,20 @@ static void test_jsector(u32 bs)
 
 			flip(buf + 512 * s, i);
 			v = tier_jsector_verify(&g, buf + 512 * s, 7, 9, &h);
-			fx_check(v == TIER_BAD_CSUM || v == TIER_NOT_OURS, "sector %u bit %u", s, i);
+			fx_check(v == TIER_BAD_CSUM || v == TIER_NOT_OURS, "sector %u bit %u", s,
+				 i);
 			flip(buf + 512 * s, i);
 		}
-		fx_check(tier_jsector_verify(&g, buf + 512 * s, 8, 9, &h) == TIER_BAD_CSUM, "of another tier device");
-		fx_check(tier_jsector_verify(&g, buf + 512 * s, 7, 8, &h) == TIER_MISPLACED, "another block");
+		fx_check(tier_jsector_verify(&g, buf + 512 * s, 8, 9, &h) == TIER_BAD_CSUM,
+			 "of another tier device");
+		fx_check(tier_jsector_verify(&g, buf + 512 * s, 7, 8, &h) == TIER_MISPLACED,
+			 "another block");
 	}
 	tier_journal_format_block(buf, 7, 9);
 	for (s = 0; s < 8; s++)
-		fx_check(tier_jsector_verify(&g, buf + 512 * s, 7, 9, &h) == TIER_OK && !h.txn && !h.total && !h.nr &&
-			 h.index == s && h.block == 9, "never written, sector %u", s);
+		fx_check(tier_jsector_verify(&g, buf + 512 * s, 7, 9, &h) == TIER_OK && !h.txn &&
+				 !h.total && !h.nr && h.index == s && h.block == 9,
+			 "never written, sector %u", s);
 	memset(buf, 0, 512);
 	fx_check(tier_jsector_verify(&g, buf, 7, 0, &h) == TIER_BLANK, "blank");
 	ok(!fx_failures(), "journal sectors at block size %u: all single bits, other places", bs);
@@ -601,8 +644,8 @@ static void test_jsector_fields(void)
 	jsector_field("another block", TIER_MISPLACED);
 }
 
-static void entry_refused(const struct tier_geometry *g, const char *name, u32 type, u32 key, u64 payload0,
-			  u64 payload1, u16 reserved, bool good)
+static void entry_refused(const struct tier_geometry *g, const char *name, u32 type, u32 key,
+			  u64 payload0, u64 payload1, u16 reserved, bool good)
 {
 	struct tier_disk_jentry *d = (void *)(buf + sizeof(struct tier_disk_jsector));
 	__le64 *payload = (void *)(d + 1);
@@ -635,8 +678,10 @@ static void test_entries(u32 bs)
 	entry_refused(&g, "type 65535", 65535, 0, 0, 0, 0, false);
 	entry_refused(&g, "intent", TIER_JENTRY_INTENT, 0, ~0ULL, 0, 0, true);
 	/* 30000 regions: 468 words and 48 bits */
-	entry_refused(&g, "last intent word", TIER_JENTRY_INTENT, 468, (1ULL << 48) - 1, 0, 0, true);
-	entry_refused(&g, "region behind the last", TIER_JENTRY_INTENT, 468, 1ULL << 48, 0, 0, false);
+	entry_refused(&g, "last intent word", TIER_JENTRY_INTENT, 468, (1ULL << 48) - 1, 0, 0,
+		      true);
+	entry_refused(&g, "region behind the last", TIER_JENTRY_INTENT, 468, 1ULL << 48, 0, 0,
+		      false);
 	entry_refused(&g, "word behind the last", TIER_JENTRY_INTENT, 469, 0, 0, 0, false);
 	entry_refused(&g, "bytes behind an intent", TIER_JENTRY_INTENT, 0, 1, 1, 0, false);
 	ok(!fx_failures(), "journal entries at block size %u", bs);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A short, repeatable run of the fuzzers in ../fuzz: their corpus, then mutations of it.  Anything that
- * goes wrong aborts or is caught by the sanitizers; TIER_FUZZ_RUNS sets the number of mutations.
+ * A short, repeatable run of the fuzzers in ../fuzz: their corpus, then mutations of it.  Anything
+ * that goes wrong aborts or is caught by the sanitizers; TIER_FUZZ_RUNS sets the number of
+ * mutations.
  */
 #include "tap.h"
 #include "core-fixture.h"
@@ -76,8 +77,9 @@ static void load_seeds(const char *dir, const char *name)
 /* One change: a bit, a byte, a number, a cut, a piece moved or taken from another seed */
 static size_t mutate(uint8_t *data, size_t size, u64 *state)
 {
-	static const u64 numbers[] = { 0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1ULL << 48,
-				       S64_MAX, U64_MAX };
+	static const u64 numbers[] = { 0,	   1,	       0x7f,	   0x80,
+				       0xff,	   0xffff,     0x7fffffff, 0x80000000,
+				       0xffffffff, 1ULL << 48, S64_MAX,	   U64_MAX };
 	u64 r = fx_random(state), number = numbers[fx_random(state) % ARRAY_SIZE(numbers)];
 	size_t at = size ? fx_random(state) % size : 0;
 	size_t len = 1 + fx_random(state) % 16;
@@ -117,7 +119,8 @@ static size_t mutate(uint8_t *data, size_t size, u64 *state)
 		if (seeds[other].size) {
 			size_t from = (r >> 8) % seeds[other].size;
 
-			len = min(min(seeds[other].size - from, FUZZ_MAX_SIZE - at), (size_t)(r >> 32) % 64);
+			len = min(min(seeds[other].size - from, FUZZ_MAX_SIZE - at),
+				  (size_t)(r >> 32) % 64);
 			memcpy(data + at, seeds[other].data + from, len);
 			size = max(size, at + len);
 		}

@@ -55,7 +55,8 @@ static bool some_places_fit(const struct tier_geometry *g)
 		if (h >= hints)
 			return false;
 		h = tier_hint_page_block(g, h);
-		if (h <= b - p % TIER_GROUP_PAGES || h - (a - p % TIER_GROUP_PAGES) < 2 * TIER_GROUP_PAGES ||
+		if (h <= b - p % TIER_GROUP_PAGES ||
+		    h - (a - p % TIER_GROUP_PAGES) < 2 * TIER_GROUP_PAGES ||
 		    h - (a - p % TIER_GROUP_PAGES) >= 2 * TIER_GROUP_PAGES + TIER_HINT_PAGES_16)
 			return false;
 	}
@@ -84,16 +85,21 @@ static void check_new(u32 bs, u64 fast, u64 slow)
 	struct tier_geometry g, again;
 	const char *why = tier_geometry_cache(&g, bs, fast, slow);
 
-	if (!fx_check(!why, "%u %llu %llu: %s", bs, (unsigned long long)fast, (unsigned long long)slow, why))
+	if (!fx_check(!why, "%u %llu %llu: %s", bs, (unsigned long long)fast,
+		      (unsigned long long)slow, why))
 		return;
 	fx_check(g.nr_slots == (fast - TIER_DATA_START) / bs && g.nr_sectors == slow &&
 		 g.nr_blocks == slow / bs + !!(slow % bs), "counts of %u %llu %llu", bs,
 		 (unsigned long long)fast, (unsigned long long)slow);
 	fx_check(1U << g.block_shift == bs && g.nr_granules * g.granule_sectors == bs &&
-		 1U << g.granule_shift == g.granule_sectors && g.nr_granules <= TIER_MAX_GRANULES &&
-		 g.nr_granules <= g.record_bytes * (g.record_bytes == 16 ? 1U : 2U), "granules of %u", bs);
-	fx_check(g.intent_start == 17 && g.journal_start == 19 && g.slot_start == 19 + g.journal_blocks &&
-		 g.journal_blocks >= 64 && g.journal_blocks <= 2048, "layout");
+			 1U << g.granule_shift == g.granule_sectors &&
+			 g.nr_granules <= TIER_MAX_GRANULES &&
+			 g.nr_granules <= g.record_bytes * (g.record_bytes == 16 ? 1U : 2U),
+		 "granules of %u", bs);
+	fx_check(g.intent_start == 17 && g.journal_start == 19 &&
+			 g.slot_start == 19 + g.journal_blocks && g.journal_blocks >= 64 &&
+			 g.journal_blocks <= 2048,
+		 "layout");
 	fx_check(g.nr_slot_pages * g.records_per_page >= g.nr_slots &&
 		 (g.nr_slot_pages - 1) * g.records_per_page < g.nr_slots, "pages");
 	fx_check(regions_fit(&g), "regions of %llu blocks", (unsigned long long)g.nr_blocks);
@@ -114,19 +120,36 @@ static void check_new(u32 bs, u64 fast, u64 slow)
 
 static void test_new(u32 bs)
 {
-	u64 slots[] = { 1, 2, 126, 127, 128, 253, 254, 255, 1015, 1016, 1017, 8127, 8128, 8129, 16255, 16256,
-			16257, 100003, 1 << 20, 1ULL << 28, TIER_MAX_SLOTS };
-	u64 slow[] = { 1, 7, 8, 9, bs - 1, bs, bs + 1, 3ULL * bs + 5, 32512ULL * bs, 32512ULL * bs + 1,
-		       65024ULL * bs + 1, 0xffffffffULL, 0x100000001ULL, 0x200000000ULL * 3 + 17,
-		       (1ULL << 48) * bs - 1, (1ULL << 48) * bs, MAX_SECTORS };
+	u64 slots[] = { 1,     2,     126,   127,    128,     253,	  254,
+			255,   1015,  1016,  1017,   8127,    8128,	  8129,
+			16255, 16256, 16257, 100003, 1 << 20, 1ULL << 28, TIER_MAX_SLOTS };
+	u64 slow[] = { 1,
+		       7,
+		       8,
+		       9,
+		       bs - 1,
+		       bs,
+		       bs + 1,
+		       3ULL * bs + 5,
+		       32512ULL * bs,
+		       32512ULL * bs + 1,
+		       65024ULL * bs + 1,
+		       0xffffffffULL,
+		       0x100000001ULL,
+		       0x200000000ULL * 3 + 17,
+		       (1ULL << 48) * bs - 1,
+		       (1ULL << 48) * bs,
+		       MAX_SECTORS };
 	u32 i, j, n = 0;
 
 	for (i = 0; i < ARRAY_SIZE(slots); i++) {
 		u64 fast = TIER_DATA_START + slots[i] * bs;
 
 		for (j = 0; j < ARRAY_SIZE(slow); j++) {
-			/* The product is beyond what a device can have: not a case for this test. */
-			if (!slow[j] || slow[j] > MAX_SECTORS || (slow[j] - 1) / bs >= TIER_MAX_BLOCKS)
+			/* The product is beyond what a device can have: not a case for this test.
+			 */
+			if (!slow[j] || slow[j] > MAX_SECTORS ||
+			    (slow[j] - 1) / bs >= TIER_MAX_BLOCKS)
 				continue;
 			check_new(bs, fast, slow[j]);
 			check_new(bs, fast + bs - 1, slow[j]);
@@ -147,7 +170,8 @@ static void refused(u32 bs, u64 fast, u64 slow, const char *want)
 
 static void test_refused(void)
 {
-	static const u32 bad_sizes[] = { 0, 1, 2, 4, 7, 9, 12, 24, 100, 2047, 2049, 4096, 1U << 31, U32_MAX };
+	static const u32 bad_sizes[] = { 0,  1,	  2,	4,    7,    9,	      12,
+					 24, 100, 2047, 2049, 4096, 1U << 31, U32_MAX };
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(bad_sizes); i++)
@@ -174,7 +198,11 @@ struct change {
 	const char *want;
 };
 
-#define SET(id, field, value)	static void set_##id(struct tier_geometry *g) { g->field = (value); }
+#define SET(id, field, value) \
+	static void set_##id(struct tier_geometry *g) \
+	{ \
+		g->field = (value); \
+	}
 
 SET(bs0, block_sectors, 0)
 SET(bs1, block_sectors, 24)
@@ -320,22 +348,29 @@ static void test_check(void)
 		fx_geometry(&g, 128, 1000, 50000, 64);
 		changes[i].apply(&g);
 		why = tier_geometry_check(&g);
-		ok(why && strstr(why, changes[i].want), "%s: %s", changes[i].name, why ? why : "(accepted)");
+		ok(why && strstr(why, changes[i].want), "%s: %s", changes[i].name,
+		   why ? why : "(accepted)");
 	}
 }
 
 /* Random primary fields, near the borders: what a check accepts must hold together. */
 static void test_check_random(void)
 {
-	static const u64 values[] = { 0, 1, 2, 8, 15, 16, 17, 18, 19, 31, 32, 63, 64, 65, 83, 127, 128, 129, 255, 1000,
-				      2047, 2048, 2049, 4095, 4096, 4097, 32512, 65535, 1ULL << 31, 1ULL << 32,
-				      1ULL << 40, 1ULL << 48, 1ULL << 54, 1ULL << 63, U64_MAX - 1, U64_MAX };
+	static const u64 values[] = { 0,	  1,	      2,	  8,	      15,
+				      16,	  17,	      18,	  19,	      31,
+				      32,	  63,	      64,	  65,	      83,
+				      127,	  128,	      129,	  255,	      1000,
+				      2047,	  2048,	      2049,	  4095,	      4096,
+				      4097,	  32512,      65535,	  1ULL << 31, 1ULL << 32,
+				      1ULL << 40, 1ULL << 48, 1ULL << 54, 1ULL << 63, U64_MAX - 1,
+				      U64_MAX };
 	u64 state = 4711, accepted = 0;
 	struct tier_geometry g;
 	u32 i, k;
 
 	for (i = 0; i < 300000; i++) {
-		fx_geometry(&g, fx_block_sizes[fx_random(&state) % FX_NR_BLOCK_SIZES], 1000, 50000, 64);
+		fx_geometry(&g, fx_block_sizes[fx_random(&state) % FX_NR_BLOCK_SIZES], 1000, 50000,
+			    64);
 		for (k = fx_random(&state) % 3; k < 3; k++) {
 			u64 v = values[fx_random(&state) % ARRAY_SIZE(values)];
 
@@ -367,10 +402,13 @@ static void test_check_random(void)
 		fx_check(g.meta_blocks < 1ULL << 41, "size");
 		if (g.meta_blocks <= 10000)
 			fx_check(all_places_differ(&g), "places");
-		fx_check(tier_block_region(&g, tier_to_block(g.nr_blocks - 1)) < g.nr_regions, "regions");
-		fx_check(g.devs[0].data_start + g.nr_slots * g.block_sectors <= g.devs[0].sectors, "slots");
+		fx_check(tier_block_region(&g, tier_to_block(g.nr_blocks - 1)) < g.nr_regions,
+			 "regions");
+		fx_check(g.devs[0].data_start + g.nr_slots * g.block_sectors <= g.devs[0].sectors,
+			 "slots");
 	}
-	ok(accepted > 1000, "%llu of 300000 random geometries pass the check", (unsigned long long)accepted);
+	ok(accepted > 1000, "%llu of 300000 random geometries pass the check",
+	   (unsigned long long)accepted);
 	ok(!fx_failures(), "and hold together");
 }
 
@@ -386,17 +424,24 @@ static void test_resize(void)
 
 		fx_geometry(&g, bs, 1000, 40000, 64);
 		old = g;
-		why = tier_geometry_resize(&g, TIER_DATA_START + 50000ULL * bs + 3, 400000ULL * bs + 1);
+		why = tier_geometry_resize(&g, TIER_DATA_START + 50000ULL * bs + 3,
+					   400000ULL * bs + 1);
 		fx_check(!why, "%s", why);
 		fx_check(g.nr_slots == 50000 && g.nr_blocks == 400001, "counts");
-		fx_check(g.nr_regions == old.nr_regions && g.region_shift == old.region_shift, "regions stay");
-		fx_check(g.journal_blocks == old.journal_blocks && g.slot_start == old.slot_start, "layout stays");
+		fx_check(g.nr_regions == old.nr_regions && g.region_shift == old.region_shift,
+			 "regions stay");
+		fx_check(g.journal_blocks == old.journal_blocks && g.slot_start == old.slot_start,
+			 "layout stays");
 		for (p = 0; p < old.nr_slot_pages; p++)
-			fx_check(tier_slot_page_block(&g, p, 0) == tier_slot_page_block(&old, p, 0) &&
-				 tier_slot_page_block(&g, p, 1) == tier_slot_page_block(&old, p, 1), "pages stay");
+			fx_check(tier_slot_page_block(&g, p, 0) ==
+						 tier_slot_page_block(&old, p, 0) &&
+					 tier_slot_page_block(&g, p, 1) ==
+						 tier_slot_page_block(&old, p, 1),
+				 "pages stay");
 		for (p = 0; p < g.nr_blocks; p += 997)
 			fx_check(tier_block_region(&g, tier_to_block(p)) ==
-				 (p >> g.region_shift) % g.nr_regions, "block %llu", (unsigned long long)p);
+					 (p >> g.region_shift) % g.nr_regions,
+				 "block %llu", (unsigned long long)p);
 		fx_check(all_places_differ(&g), "places");
 		fx_check(!tier_geometry_check(&g), "check");
 

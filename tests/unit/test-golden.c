@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The format doesn't change by accident: two small metadata images, formatted and with transactions in
- * the journal and in the pages, byte for byte as in golden/v1-*.hex.
+ * The format doesn't change by accident: two small metadata images, formatted and with transactions
+ *in the journal and in the pages, byte for byte as in golden/v1-*.hex.
  *
  *	test-golden.t			compare
  *	test-golden.t --write		write the files anew (a change of format: think twice)
@@ -55,9 +55,14 @@ static void write_pages(struct image *im, u32 seed)
 				((__le64 *)tier_page_payload(block(im, g->intent_start)))[e.key] =
 					cpu_to_le64(e.bits);
 			else
-				tier_pack_record(g, &e.rec, tier_page_record(g,
-					block(im, tier_slot_page_block(g, e.key / g->records_per_page, 0)),
-					e.key % g->records_per_page));
+				tier_pack_record(
+					g, &e.rec,
+					tier_page_record(
+						g,
+						block(im,
+						      tier_slot_page_block(
+							      g, e.key / g->records_per_page, 0)),
+						e.key % g->records_per_page));
 		}
 	}
 	tier_page_seal(block(im, g->intent_start), seed, FOLDED);
@@ -103,7 +108,8 @@ static void write_journal(struct image *im, u32 seed)
 			im->sb.tail_block = at;
 		}
 		for (i = 0; i < n; i++, at = (at + 1) % g->journal_blocks)
-			memcpy(block(im, g->journal_start + at), buf + i * TIER_META_BLOCK_SIZE, TIER_META_BLOCK_SIZE);
+			memcpy(block(im, g->journal_start + at), buf + i * TIER_META_BLOCK_SIZE,
+			       TIER_META_BLOCK_SIZE);
 		free(buf);
 	}
 	im->sb.head_txn = FOLDED;
@@ -139,7 +145,8 @@ static void write_hex(const struct image *im, FILE *f)
 	u64 i, size = im->sb.geometry.meta_blocks * TIER_META_BLOCK_SIZE;
 	u32 k;
 
-	fprintf(f, "# %llu bytes; the lines that are not here are zero\n", (unsigned long long)size);
+	fprintf(f, "# %llu bytes; the lines that are not here are zero\n",
+		(unsigned long long)size);
 	for (i = 0; i < size; i += 32) {
 		if (!memchr_inv(im->blocks + i, 0, 32))
 			continue;
@@ -210,31 +217,39 @@ static void check_reading(u8 *blocks, u64 size, const char *name)
 	u64 page, seq;
 
 	ok(tier_unpack_sb(blocks, 0, &im.sb, &why) == TIER_OK, "%s: first superblock", name);
-	ok(tier_unpack_sb(block(&im, 16), 16, &im.sb, &why) == TIER_OK, "%s: second superblock", name);
-	if (!ok(!tier_geometry_check(g) && g->meta_blocks * TIER_META_BLOCK_SIZE == size, "%s: geometry", name))
+	ok(tier_unpack_sb(block(&im, 16), 16, &im.sb, &why) == TIER_OK, "%s: second superblock",
+	   name);
+	if (!ok(!tier_geometry_check(g) && g->meta_blocks * TIER_META_BLOCK_SIZE == size,
+		"%s: geometry", name))
 		return;
 	seed = tier_csum_seed(im.sb.uuid);
 	for (copy = 0; copy < 2; copy++) {
-		good += tier_page_verify(block(&im, g->intent_start + copy), seed, TIER_PAGE_INTENT, 0, &seq) == TIER_OK &&
+		good += tier_page_verify(block(&im, g->intent_start + copy), seed, TIER_PAGE_INTENT,
+					 0, &seq) == TIER_OK &&
 			seq == FOLDED;
 		for (page = 0; page < g->nr_slot_pages; page++) {
 			u8 *p = block(&im, tier_slot_page_block(g, page, copy));
 
-			good += tier_page_verify(p, seed, TIER_PAGE_SLOTS, page, &seq) == TIER_OK && seq == FOLDED;
+			good += tier_page_verify(p, seed, TIER_PAGE_SLOTS, page, &seq) == TIER_OK &&
+				seq == FOLDED;
 			for (i = 0; i < tier_slot_page_records(g, page); i++)
-				if (tier_unpack_record(g, tier_page_record(g, p, i), &rec) != TIER_OK)
+				if (tier_unpack_record(g, tier_page_record(g, p, i), &rec) !=
+				    TIER_OK)
 					good = 1000;
 		}
 	}
 	is(good, 2 + 2 * g->nr_slot_pages, "%s: intent and slot pages", name);
 	for (page = good = 0; page < tier_nr_hint_pages(g); page++)
-		good += tier_page_verify(block(&im, tier_hint_page_block(g, page)), seed, TIER_PAGE_HINTS, page, &seq) ==
-			TIER_OK && seq == im.sb.hint_seq;
+		good += tier_page_verify(block(&im, tier_hint_page_block(g, page)), seed,
+					 TIER_PAGE_HINTS, page, &seq) == TIER_OK &&
+			seq == im.sb.hint_seq;
 	is(good, tier_nr_hint_pages(g), "%s: hint pages", name);
-	ok(!tier_journal_scan(&im.sb, block(&im, g->journal_start), &scan, &why) && scan.nr_txns == NR_TXNS - FOLDED &&
-	   !scan.torn_sectors, "%s: journal", name);
-	ok(!tier_journal_replay(&im.sb, block(&im, g->journal_start), &scan, take_entry, &re) && re.good &&
-	   re.entries == txn_entries(4) + txn_entries(5), "%s: its entries", name);
+	ok(!tier_journal_scan(&im.sb, block(&im, g->journal_start), &scan, &why) &&
+		   scan.nr_txns == NR_TXNS - FOLDED && !scan.torn_sectors,
+	   "%s: journal", name);
+	ok(!tier_journal_replay(&im.sb, block(&im, g->journal_start), &scan, take_entry, &re) &&
+		   re.good && re.entries == txn_entries(4) + txn_entries(5),
+	   "%s: its entries", name);
 }
 
 static void check_image(const char *dir, const char *name, u32 block_sectors, bool write)
@@ -257,12 +272,14 @@ static void check_image(const char *dir, const char *name, u32 block_sectors, bo
 		write_hex(&im, f);
 	} else {
 		golden = read_hex(f, &size);
-		if (ok(golden && size == im.sb.geometry.meta_blocks * TIER_META_BLOCK_SIZE, "%s is an image", name)) {
+		if (ok(golden && size == im.sb.geometry.meta_blocks * TIER_META_BLOCK_SIZE,
+		       "%s is an image", name)) {
 			for (i = 0; i < size && golden[i] == im.blocks[i]; i++)
 				;
 			if (!ok(i == size, "%s is what is written today", name))
 				diag("first difference at block %llu, byte %llu: %02x, now %02x",
-				     (unsigned long long)i / 4096, (unsigned long long)i % 4096, golden[i], im.blocks[i]);
+				     (unsigned long long)i / 4096, (unsigned long long)i % 4096,
+				     golden[i], im.blocks[i]);
 			check_reading(golden, size, name);
 		}
 		free(golden);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The journal after a power cut and after damage.  A model writes transactions into a small ring; each
- * test changes the ring as a power cut or a bad device would, and says what a scan must find.
+ * The journal after a power cut and after damage.  A model writes transactions into a small ring;
+ * each test changes the ring as a power cut or a bad device would, and says what a scan must find.
  */
 #include "tap.h"
 #include "core-fixture.h"
@@ -70,7 +70,8 @@ static u32 make(u32 nr, u64 salt)
 /* The sector of m.txn reaches the ring */
 static void put_sector(u32 s)
 {
-	memcpy(sector(m.next_block + s / 8, s % 8), m.txn + s * TIER_JOURNAL_SECTOR, TIER_JOURNAL_SECTOR);
+	memcpy(sector(m.next_block + s / 8, s % 8), m.txn + s * TIER_JOURNAL_SECTOR,
+	       TIER_JOURNAL_SECTOR);
 }
 
 /* A transaction is written in whole */
@@ -160,7 +161,8 @@ static bool is_damage(u64 block, u32 s)
 {
 	int r = tier_journal_scan(&m.sb, m.ring, &scan, &why);
 
-	return r == -EILSEQ && why && *why && scan.bad_block == block % RING && scan.bad_sector == s;
+	return r == -EILSEQ && why && *why && scan.bad_block == block % RING &&
+	       scan.bad_sector == s;
 }
 
 static bool is_damage_anywhere(void)
@@ -183,7 +185,8 @@ static void test_complete(u32 bs)
 			/* 0 to 3 blocks, and just at the border */
 			nr = i == 2 ? per_block : fx_random(&state) % (3 * per_block);
 			commit(nr, i * 1000 + first);
-			fx_check(finds(i + 1, 0), "%u transactions from block %u: %s", i + 1, first, why);
+			fx_check(finds(i + 1, 0), "%u transactions from block %u: %s", i + 1, first,
+				 why);
 		}
 	}
 	/* several laps, with a tail that moves on */
@@ -215,7 +218,8 @@ static void test_complete(u32 bs)
 
 /* --- torn --- */
 
-/* Before a torn write: three transactions; what is under the next one was never written, or is old */
+/* Before a torn write: three transactions; what is under the next one was never written, or is old
+ */
 static void before_torn(u32 bs, u32 first, bool old)
 {
 	u32 i;
@@ -249,14 +253,16 @@ static void test_torn_all(u32 bs, bool old)
 			for (s = 0; s < 8; s++)
 				if (set & 1U << s)
 					put_sector(s);
-			fx_check(finds(m.nr_txns, hweight32(set)), "first %u set %#x: %s", first, set, why);
+			fx_check(finds(m.nr_txns, hweight32(set)), "first %u set %#x: %s", first,
+				 set, why);
 		}
 		memcpy(m.ring, saved, RING_BYTES);
 		commit(70, 444);
 		fx_check(finds(m.nr_txns, 0), "first %u: whole", first);
 	}
 	free(saved);
-	ok(!fx_failures(), "every torn write of one block over %s, block size %u", old ? "an old lap" : "a new ring", bs);
+	ok(!fx_failures(), "every torn write of one block over %s, block size %u",
+	   old ? "an old lap" : "a new ring", bs);
 }
 
 /* Every subset of the 16 sectors of two blocks, which wrap around */
@@ -300,15 +306,17 @@ static void test_torn_large(u32 bs)
 		for (k = 0; k < 3 * 8 * blocks; k++) {
 			memcpy(m.ring, saved, RING_BYTES);
 			for (s = n = 0; s < 8 * blocks; s++) {
-				chosen[s] = k < 8 * blocks ? s < k :
-					    k < 16 * blocks ? s > k - 8 * blocks : fx_random(&state) & 1;
+				chosen[s] = k < 8 * blocks    ? s < k
+					    : k < 16 * blocks ? s > k - 8 * blocks
+							      : fx_random(&state) & 1;
 				if (chosen[s]) {
 					put_sector(s);
 					n++;
 				}
 			}
 			if (n < 8 * blocks)
-				fx_check(finds(m.nr_txns, n), "%u blocks, case %u: %s", blocks, k, why);
+				fx_check(finds(m.nr_txns, n), "%u blocks, case %u: %s", blocks, k,
+					 why);
 		}
 	}
 	free(saved);
@@ -337,7 +345,8 @@ static void test_torn_twice(void)
 			for (s = 0; s < 8; s++)
 				if (b & 1U << s)
 					put_sector(s);
-			fx_check(finds(m.nr_txns, hweight32(a | b)), "sets %#x and %#x: %s", a, b, why);
+			fx_check(finds(m.nr_txns, hweight32(a | b)), "sets %#x and %#x: %s", a, b,
+				 why);
 		}
 	}
 	/* the second one in whole, over whatever the first one left, and a third behind it */
@@ -370,7 +379,8 @@ static void test_torn_twice(void)
 			}
 		}
 		if (n < 8)
-			fx_check(finds(m.nr_txns, n), "torn over the rest of a longer one: %s", why);
+			fx_check(finds(m.nr_txns, n), "torn over the rest of a longer one: %s",
+				 why);
 	}
 	free(saved);
 	ok(!fx_failures(), "torn twice: two attempts at the same number don't mix");
@@ -414,14 +424,16 @@ static void test_damage(u32 bs)
 			memcpy(m.ring, saved, RING_BYTES);
 
 			memcpy(sector(block, s), sector(block + 1, s), 512);
-			fx_check(is_damage(block, s), "block %u sector %u from the next block", block, s);
+			fx_check(is_damage(block, s), "block %u sector %u from the next block",
+				 block, s);
 			memcpy(m.ring, saved, RING_BYTES);
 
 			memcpy(sector(block, s), sector(block, s ^ 1), 512);
 			fx_check(is_damage(block, s), "block %u sector %u from beside", block, s);
 			memcpy(m.ring, saved, RING_BYTES);
 
-			/* A write that was lost: the sector is of the lap before.  Inside, it is a gap. */
+			/* A write that was lost: the sector is of the lap before.  Inside, it is a
+			 * gap. */
 			memcpy(sector(block, s), older + (sector(block, s) - m.ring), 512);
 			if (!in_use)
 				fx_check(finds(4, 0), "block %u is not in use", block);
@@ -494,11 +506,20 @@ static void test_lies(void)
 	LIE(d->txn = cpu_to_le64(103), "number of the one to come");
 	LIE(d->txn = cpu_to_le64(104), "number after the one to come");
 	LIE(d->txn_csum ^= cpu_to_le32(1), "one sector's transaction checksum");
-	LIE(for (i = 0; i < 8; i++) ((struct tier_disk_jsector *)sector(block, i))->txn_csum ^= cpu_to_le32(1),
+	LIE(for (i = 0; i < 8; i++)((struct tier_disk_jsector *)sector(block, i))->txn_csum ^=
+	    cpu_to_le32(1),
 	    "all sectors' transaction checksum");
-	LIE(for (i = 0; i < 8; i++) ((struct tier_disk_jsector *)sector(block, i))->total = cpu_to_le16(128),
+	LIE(for (i = 0; i < 8; i++)((struct tier_disk_jsector *)sector(block, i))->total =
+		    cpu_to_le16(128),
 	    "all say that it fills the ring");
 	LIE(sector(block, 3)[100] ^= 1, "an entry");
+	LIE(((struct tier_disk_jsector *)sector(block, 3))->total = cpu_to_le16(16),
+	    "one sector's total");
+	block = m.txns[0].block + 1;
+	LIE(for (i = 0; i < 8; i++)((struct tier_disk_jsector *)sector(block, i))->index =
+		    cpu_to_le16(i),
+	    "a second block that says it is the first");
+	block = m.txns[1].block;
 	LIE(d->nr = cpu_to_le16(21), "too many entries");
 	LIE(d->block = cpu_to_le32((u32)block + 1), "another block");
 
@@ -511,9 +532,11 @@ static void test_lies(void)
 		((struct tier_disk_jsector *)sector(block, i))->txn = cpu_to_le64(103);
 		reseal(sector(block, i));
 	}
-	fx_check(!tier_journal_scan(&m.sb, m.ring, &scan, &why) && scan.nr_txns == 4, "a fourth one: %s", why);
+	fx_check(!tier_journal_scan(&m.sb, m.ring, &scan, &why) && scan.nr_txns == 4,
+		 "a fourth one: %s", why);
 	memcpy(saved, m.ring, RING_BYTES);
-	LIE(for (i = 0; i < 8; i++) ((struct tier_disk_jsector *)sector(block, i))->txn = cpu_to_le64(104),
+	LIE(for (i = 0; i < 8; i++)((struct tier_disk_jsector *)sector(block, i))->txn =
+		    cpu_to_le64(104),
 	    "a complete one behind a gap");
 	LIE(({
 		for (i = 0; i < 8; i++) {
@@ -552,7 +575,8 @@ static void test_garbage(void)
 			d->total = cpu_to_le16(fx_random(&state) % 4 * 8);
 			d->nr = cpu_to_le16(fx_random(&state) % 3);
 			if (!d->txn || d->total <= d->index)
-				tier_txn_seal(&m.sb.geometry, (u8 *)d - i % 8 * 512, 0, m.seed, 1, i / 8);
+				tier_txn_seal(&m.sb.geometry, (u8 *)d - i % 8 * 512, 0, m.seed, 1,
+					      i / 8);
 			else
 				reseal((u8 *)d);
 		}
@@ -573,7 +597,8 @@ static void test_replay_errors(void)
 	commit(10, 1);
 	commit(10, 2);
 	is(tier_journal_scan(&m.sb, m.ring, &scan, &why), 0, "scan");
-	is(tier_journal_replay(&m.sb, m.ring, &scan, take_entry, &st), -42, "an error of the callback ends the replay");
+	is(tier_journal_replay(&m.sb, m.ring, &scan, take_entry, &st), -42,
+	   "an error of the callback ends the replay");
 	is(st.txn * 10 + st.entry, 14, "at once");
 
 	/* a transaction that is whole, with an entry that makes no sense */
@@ -591,7 +616,8 @@ static void test_replay_errors(void)
 	m.nr_txns = 1;
 	m.txns[0].nr = 2;
 	st = (struct replay_state){ 0 };
-	is(tier_journal_replay(&m.sb, m.ring, &scan, take_entry, &st), -EILSEQ, "a slot beyond the last is damage");
+	is(tier_journal_replay(&m.sb, m.ring, &scan, take_entry, &st), -EILSEQ,
+	   "a slot beyond the last is damage");
 }
 
 int main(void)

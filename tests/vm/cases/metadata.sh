@@ -24,7 +24,14 @@ target()
 	dmsetup create md --table "0 8 tier-mdtest $1 $2"
 }
 
-m() { dmsetup message md 0 "$@" 2>&1 | sed -n 's/.*failed: /error: /; /^Command failed/d; p'; }
+# m MESSAGE...		what the driver answers, or "error: ..."
+m()
+{
+	local out
+
+	out=$(dmsetup message md 0 "$@" 2>&1) || { out=${out#*failed: }; out="error: ${out%%$'\n'*}"; }
+	printf '%s\n' "$out"
+}
 
 # says WANT MESSAGE...		the answer is that
 says()
@@ -36,7 +43,14 @@ says()
 }
 
 # info KEY
-info() { m info | tr ' ' '\n' | sed -n "/^$1\$/{n;p}"; }
+info()
+{
+	local out
+
+	out=" $(m info) "
+	out=${out#* "$1" }
+	echo "${out%% *}"
+}
 
 # format [FAST [JOURNAL [SEED]]]
 format() { m format "$BLOCK" "${1:-$FAST}" $SLOW "${2:-16}" "${3:-1}" >/dev/null; }
@@ -79,7 +93,7 @@ for journal in 16 64 300; do
 	says "" close
 	says "txn 2000" open
 	says "" activate
-	says "txn 2001" run 1
+	says "txn 2020" run 20
 	says "error: Device or resource busy" stop lru
 	says "txn 2050" align
 	says "" mode 2
@@ -191,7 +205,7 @@ done
 life() { m open; m activate; m run 61; m align; m stop lru; }
 n=1 bad='' done=''
 while [ -z "$done" ] && [ $n -lt 2000 ]; do
-	format $FAST 16 $n
+	format 100000 16 $n
 	dmsetup message meta 0 fail $n
 	life >"$WORK/life"
 	[ "$(dmsetup message meta 0 left)" = 0 ] || done=1
@@ -211,7 +225,7 @@ while [ -z "$done" ] && [ $n -lt 2000 ]; do
 		[ "$again" = "$EIO" ] || bad+=" $n:again=$again"
 		[ "$txn" = "txn $acked" ] || [ "$txn" = "txn $((acked + 1))" ] || bad+=" $n:$txn"
 	fi
-	n=$((n < 30 ? n + 1 : n + 13))
+	n=$((n < 25 ? n + 1 : n + 17))
 done
 is "$bad" "" "write or flush number n fails, n up to $n"
 ok "until none was left to fail" test -n "$done"
@@ -290,8 +304,8 @@ for seed in 1 2; do
 	for part in 1 2 3; do
 		m open >/dev/null
 		m activate >/dev/null
-		for i in 1 2 3 4; do
-			m run 12 >"$WORK/txn"
+		for run in 11 12 13 14; do
+			m run $run >"$WORK/txn"
 			dmsetup message logged 0 mark "$(cat "$WORK/txn")"
 		done
 		m align >"$WORK/txn"
