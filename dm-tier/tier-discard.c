@@ -59,47 +59,75 @@ int tier_discard_map(struct tier *t, struct tier_io *io, struct bio *bio)
 	return DM_MAPIO_SUBMITTED;
 }
 
-/* the part of a discard in one block */
-static void discard_block(struct tier *t, const struct tier_io *io, tier_block_t block)
+/**
+ * tier_range_mask() - granules of a block that a range touches
+ * @t: target
+ * @block: block
+ * @start: first sector
+ * @end: sector behind the last
+ */
+u64 tier_range_mask(struct tier *t, tier_block_t block, u64 start, u64 end)
 {
 	u64 b = tier_block_sector(t, block);
-	u64 start = max_t(u64, io->start, b) - b;
-	u64 end = min_t(u64, io->start + io->sectors, b + tier_block_len(t, block)) - b;
+	u64 block_end;
+
+	if (b >= t->ti->len)
+		return 0;
+	block_end = b + tier_block_len(t, block);
+	start = max(start, b);
+	end = min(end, block_end);
+	if (start >= end)
+		return 0;
+	return tier_granule_mask((start - b) >> t->g.granule_shift, (end - b - 1) >> t->g.granule_shift);
+}
+
+/* waits for what is under way on the granules: copies, and requests beside us, and both end */
+static void drop_in_block(struct tier *t, tier_block_t block, u64 start, u64 end, bool dirty_too)
+{
 	struct tier_stripe *s = tier_stripe(t, block);
 	struct tier_hold hold;
 	tier_slot_t slot;
 
-	tier_hold_init(&hold, block,
-		       tier_granule_mask(start >> t->g.granule_shift, (end - 1) >> t->g.granule_shift),
-		       TIER_HOLD_ONLY);
+	tier_hold_init(&hold, block, tier_range_mask(t, block, start, end), TIER_HOLD_ONLY);
+	if (!hold.mask)
+		return;
 	for (;;) {
 		spin_lock_irq(&s->lock);
 		slot = tier_map_lookup(&t->map, block);
 		if (slot == TIER_NO_SLOT)
 			break;
 		if (__tier_hold_try(s, &hold)) {
-			__tier_slot_update(t, slot, tier_slot_valid(&t->map, slot) & ~hold.mask,
-					   tier_slot_dirty(&t->map, slot) & ~hold.mask);
+			u64 valid = tier_slot_valid(&t->map, slot), dirty = tier_slot_dirty(&t->map, slot);
+			u64 drop = dirty_too ? hold.mask : hold.mask & ~dirty;
+
+			__tier_slot_update(t, slot, valid & ~drop, dirty & ~drop);
 			__tier_hold_release(s, &hold, tier_io_grant);
 			break;
 		}
 		spin_unlock_irq(&s->lock);
-		/* a copy, or a request beside the discard: both end */
 		usleep_range(200, 1000);
 	}
 	spin_unlock_irq(&s->lock);
 }
 
-static void discard_range(struct tier *t, const struct tier_io *io)
+/**
+ * tier_drop_range() - the granules that a range touches become invalid, in core
+ * @t: target
+ * @start: first sector
+ * @end: sector behind the last
+ * @dirty_too: also dirty ones
+ *
+ * Context: may sleep.
+ */
+void tier_drop_range(struct tier *t, u64 start, u64 end, bool dirty_too)
 {
-	u64 first = io->start >> t->g.block_shift;
-	u64 end = ((io->start + io->sectors - 1) >> t->g.block_shift) + 1;
-	u64 b;
+	u64 first = start >> t->g.block_shift;
+	u64 last = (end - 1) >> t->g.block_shift;
 	u32 i;
 
-	if (end - first <= t->map.nr_slots) {
-		for (b = first; b < end; b++) {
-			discard_block(t, io, tier_to_block(b));
+	if (last - first < t->map.nr_slots) {
+		for (; first <= last; first++) {
+			drop_in_block(t, tier_to_block(first), start, end, dirty_too);
 			cond_resched();
 		}
 		return;
@@ -112,9 +140,8 @@ static void discard_range(struct tier *t, const struct tier_io *io)
 	for (i = 0; i < t->map.nr_slots; i++) {
 		tier_slot_t slot = tier_to_slot(i);
 
-		b = tier_from_block(tier_slot_block(&t->map, slot));
-		if ((tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED) && b >= first && b < end)
-			discard_block(t, io, tier_to_block(b));
+		if (tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED)
+			drop_in_block(t, tier_slot_block(&t->map, slot), start, end, dirty_too);
 		cond_resched();
 	}
 }
@@ -150,7 +177,7 @@ void tier_discard_work(struct work_struct *work)
 	smp_mb();	/* the range is seen by whoever takes a stripe after us */
 
 	list_for_each_entry(io, &t->discarding, list)
-		discard_range(t, io);
+		tier_drop_range(t, io->start, io->start + io->sectors, true);
 	if (tier_commit_pending(t))
 		r = tier_commit_wait(t);
 	/* only this work takes from the list */

@@ -222,6 +222,7 @@ static void cut_to_run(struct tier_io *io, u64 which)
 
 	io->sectors = ((first + run) << t->g.granule_shift) - off;
 	dm_accept_partial_bio(io_bio(io), io->sectors);
+	io->iter = io_bio(io)->bi_iter;
 	set_masks(io);
 }
 

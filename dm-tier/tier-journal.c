@@ -120,7 +120,7 @@ static int wait_for_room(struct tier_metadata *md, u32 blocks)
  * Write @nr blocks of the transaction buffer at ring block @block, and into the image of the ring.
  * That part of the image is free, nobody reads it.
  */
-static void write_part(struct tier_metadata *md, struct tier_batch *b, struct tier_io *io,
+static void write_part(struct tier_metadata *md, struct tier_batch *b, struct tier_md_io *io,
 		       u32 block, u32 nr, void *buf)
 {
 	struct dm_io_region where =
@@ -137,7 +137,7 @@ static void write_part(struct tier_metadata *md, struct tier_batch *b, struct ti
 static int write_txn(struct tier_metadata *md, u32 block, u32 blocks)
 {
 	u32 first = min(blocks, md->ring_blocks - block);
-	struct tier_io io[2];
+	struct tier_md_io io[2];
 	struct tier_batch b;
 
 	tier_batch_start(&b, md->io);

@@ -69,7 +69,7 @@ void tier_set_reserve(struct tier *t)
 
 	if (!r)
 		r = clamp(n / 64, 8U, 4096U);
-	WRITE_ONCE(t->reserve, min(r, n / 4));
+	WRITE_ONCE(t->reserve, min(r, max(n / 4, 1U)));
 }
 
 static int alloc_core(struct tier *t)
@@ -83,8 +83,6 @@ static int alloc_core(struct tier *t)
 	t->changed = vzalloc(BITS_TO_LONGS(n) * sizeof(long));
 	t->changed_sum = vzalloc(BITS_TO_LONGS(BITS_TO_LONGS(n)) * sizeof(long));
 	t->regions = kvcalloc(t->g.nr_regions, sizeof(*t->regions), GFP_KERNEL);
-	t->max_snapshot = min(tier_metadata_txn_capacity(t->md) - TIER_INTENT_WORDS, 8192U);
-	t->snapshot = kvmalloc_array(t->max_snapshot, sizeof(*t->snapshot), GFP_KERNEL);
 
 	t->wb_shift = 0;
 	while ((nr_regions = ((t->g.nr_blocks - 1) >> t->wb_shift) + 1) > TIER_MAX_WB_REGIONS)
@@ -92,7 +90,7 @@ static int alloc_core(struct tier *t)
 	t->nr_wb_regions = nr_regions;
 	t->wb_dirty = kvcalloc(nr_regions, sizeof(*t->wb_dirty), GFP_KERNEL);
 	t->fill = tier_fill_create(t->g.nr_sectors, t->g.block_sectors, t->g.granule_sectors);
-	if (!t->stripes || !t->changed || !t->changed_sum || !t->regions || !t->snapshot || !t->wb_dirty ||
+	if (!t->stripes || !t->changed || !t->changed_sum || !t->regions || !t->wb_dirty ||
 	    IS_ERR_OR_NULL(t->fill))
 		return -ENOMEM;
 	for (i = 0; i <= t->map.stripe_mask; i++)
@@ -312,6 +310,18 @@ static void drop_clean(struct tier *t)
 	}
 }
 
+/* a commit takes so many slots at once that all intent words have room beside them */
+static int alloc_snapshot(struct tier *t)
+{
+	u32 capacity = tier_metadata_txn_capacity(t->md);
+
+	if (capacity < TIER_INTENT_WORDS + BITS_PER_LONG)
+		return refuse(t, -EINVAL, "journal is too small");
+	t->max_snapshot = min(capacity - TIER_INTENT_WORDS, 8192U);
+	t->snapshot = kvmalloc_array(t->max_snapshot, sizeof(*t->snapshot), GFP_KERNEL);
+	return t->snapshot ? 0 : refuse(t, -ENOMEM, "not enough memory");
+}
+
 static u32 fingerprint_seed(const struct tier_sb *sb)
 {
 	return tier_csum_seed(sb->uuid);
@@ -357,7 +367,6 @@ static int read_metadata(struct tier *t, u64 *intent)
 
 	t->g = tier_metadata_sb(t->md)->geometry;
 	t->fast.start = t->g.devs[0].data_start;
-	/* the size of a transaction is known once the journal is loaded */
 	r = alloc_core(t);
 	if (r)
 		return refuse(t, r, "not enough memory");
@@ -371,6 +380,8 @@ static int read_metadata(struct tier *t, u64 *intent)
 	if (r)
 		return r;
 	r = tier_metadata_load(t->md, tier_policy_ranking(t)->type->name, &ops, &l, intent);
+	if (!r)
+		r = alloc_snapshot(t);	/* the size of a transaction is known now */
 	if (r)
 		return r;
 	if (!l.hints)

@@ -12,11 +12,9 @@
 static int set_mode(struct tier *t, enum tier_mode mode)
 {
 	percpu_down_write(&t->config_sem);
-	if (t->mode != mode) {
-		t->mode = mode;
-		tier_metadata_set_mode(t->md, mode);
-	}
+	t->mode = mode;
 	percpu_up_write(&t->config_sem);
+	tier_metadata_set_mode(t->md, mode);
 	tier_wb_kick(t);
 	tier_event(t);
 	return 0;
@@ -256,54 +254,45 @@ static void unpin_range(struct tier *t, const struct tier_message *m)
 	}
 }
 
-/* granules of a block that lie in the range, rounded outwards */
-static u64 range_mask(struct tier *t, tier_block_t block, const struct tier_message *m)
+/* a block at which dirty data lie in the range, or TIER_NO_BLOCK */
+static tier_block_t find_dirty(struct tier *t, const struct tier_message *m)
 {
-	u64 b = tier_block_sector(t, block);
-	u64 start = max_t(u64, m->first, b) - b;
-	u64 end = min_t(u64, m->first + m->count, b + tier_block_len(t, block)) - b;
+	u32 i;
 
-	return tier_granule_mask(start >> t->g.granule_shift, (end - 1) >> t->g.granule_shift);
+	for (i = 0; i < t->map.nr_slots; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+		tier_block_t block = tier_slot_block(&t->map, slot);
+		struct tier_stripe *s = tier_stripe(t, block);
+		u64 mask = tier_range_mask(t, block, m->first, m->first + m->count);
+		bool dirty;
+
+		cond_resched();
+		if (!mask)
+			continue;
+		spin_lock_irq(&s->lock);
+		dirty = tier_map_lookup(&t->map, block) == slot && (tier_slot_dirty(&t->map, slot) & mask);
+		spin_unlock_irq(&s->lock);
+		if (dirty)
+			return block;
+	}
+	return TIER_NO_BLOCK;
 }
 
 /*
- * Drop the clean copies of a range: the slow device was changed by other means.  All or nothing as to
- * dirty data: if there are any in the range, nothing is dropped.
+ * Drop the clean copies of a range: the slow device was changed by other means.  If there are dirty data in
+ * the range nothing is dropped; what becomes dirty meanwhile stays.
  */
 static int invalidate_range(struct tier *t, const struct tier_message *m, char *error)
 {
-	int pass;
-	u32 i;
-	u64 first, end;
+	tier_block_t block = find_dirty(t, m);
 
-	range_blocks(t, m, &first, &end);
-	for (pass = 0; pass < 2; pass++)
-		for (i = 0; i < t->map.nr_slots; i++) {
-			tier_slot_t slot = tier_to_slot(i);
-			tier_block_t block = tier_slot_block(&t->map, slot);
-			struct tier_stripe *s = tier_stripe(t, block);
-			u64 mask, valid, dirty = 0;
-
-			cond_resched();
-			if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED) || tier_from_block(block) < first ||
-			    tier_from_block(block) >= end)
-				continue;
-			mask = range_mask(t, block, m);
-			spin_lock_irq(&s->lock);
-			if (tier_map_lookup(&t->map, block) == slot) {
-				valid = tier_slot_valid(&t->map, slot);
-				dirty = tier_slot_dirty(&t->map, slot);
-				if (pass)
-					__tier_slot_update(t, slot, valid & (~mask | dirty), dirty);
-			}
-			spin_unlock_irq(&s->lock);
-			if (!pass && (dirty & mask)) {
-				scnprintf(error, TIER_ERROR_LEN,
-					  "block at sector %llu holds dirty data: flush first, nothing was invalidated",
-					  (unsigned long long)tier_block_sector(t, block));
-				return -EBUSY;
-			}
-		}
+	if (block != TIER_NO_BLOCK) {
+		scnprintf(error, TIER_ERROR_LEN,
+			  "the block at sector %llu holds dirty data: flush first; nothing was invalidated",
+			  (unsigned long long)tier_block_sector(t, block));
+		return -EBUSY;
+	}
+	tier_drop_range(t, m->first, m->first + m->count, false);
 	return tier_commit_wait(t);
 }
 
@@ -335,6 +324,7 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 
 	if (!error)
 		return -ENOMEM;
+	mutex_lock(&t->life_mutex);
 	r = tier_message_parse(&m, argc, argv, t->ti->len, error);
 	if (!r && !READ_ONCE(t->live)) {
 		scnprintf(error, TIER_ERROR_LEN, "the device is suspended");
@@ -348,11 +338,10 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 		case TIER_MSG_FLUSH:
 			tier_wb_flush(t);
 			break;
-		case TIER_MSG_POLICY: {
+		case TIER_MSG_POLICY:
 			/* the name stands before the words of its arguments */
 			r = tier_policy_switch(t, m.argc + 1, m.argv - 1, error);
 			break;
-		}
 		case TIER_MSG_SET:
 			r = set_tunable(t, m.key, m.value, error);
 			break;
@@ -371,6 +360,7 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 			reset_stats(t);
 			break;
 		}
+	mutex_unlock(&t->life_mutex);
 	if (r)
 		DMERR("%s: message %s: %s", t->name, argc ? argv[0] : "", *error ? error : "failed");
 	kfree(error);

@@ -27,7 +27,7 @@ struct reader {
 	struct block_device *bdev;
 	u64 sectors;
 	void *buf;
-	struct tier_io ios[NR_SAMPLES];
+	struct tier_md_io ios[NR_SAMPLES];
 };
 
 /* A number that @seed and @i give, the same everywhere and for ever (splitmix64). */

@@ -58,12 +58,12 @@ struct tier_batch {
 };
 
 /**
- * struct tier_io - one I/O of a batch, lives until tier_batch_wait()
+ * struct tier_md_io - one I/O of a batch, lives until tier_batch_wait()
  * @batch: it belongs to
  * @buf: vmalloc memory
  * @zero: bytes of @buf that are cleared if the I/O fails
  */
-struct tier_io {
+struct tier_md_io {
 	struct tier_batch *batch;
 	void *buf;
 	size_t zero;
@@ -79,7 +79,7 @@ void tier_batch_start(struct tier_batch *b, struct dm_io_client *client);
  * @where: device, sector, length
  * @buf: vmalloc memory
  */
-void tier_batch_add(struct tier_batch *b, struct tier_io *io, blk_opf_t opf,
+void tier_batch_add(struct tier_batch *b, struct tier_md_io *io, blk_opf_t opf,
 		    struct dm_io_region *where, void *buf);
 
 /* wait for all of them; 0, or -EIO if any failed */
@@ -196,7 +196,7 @@ struct tier_metadata {
 	u64 ckpt_intent[TIER_INTENT_WORDS];	/* newest intent words in the range */
 	DECLARE_BITMAP(ckpt_intent_set, TIER_INTENT_WORDS);
 	u8 *pages[2];		/* copies A and B of TIER_ROUND_PAGES pages */
-	struct tier_io *ios;	/* one for each of those */
+	struct tier_md_io *ios;	/* one for each of those */
 	struct tier_ckpt_page round[TIER_ROUND_PAGES];
 	unsigned long *repair;	/* slot pages with one bad copy, found by load */
 	u32 repair_pages;	/* bits in @repair */

@@ -23,7 +23,7 @@ static void batch_put(struct tier_batch *b)
 /* Context: any, also interrupt */
 static void io_done(unsigned long error, void *context)
 {
-	struct tier_io *io = context;
+	struct tier_md_io *io = context;
 
 	if (error) {
 		memset(io->buf, 0, io->zero);
@@ -41,7 +41,7 @@ void tier_batch_start(struct tier_batch *b, struct dm_io_client *client)
 	blk_start_plug(&b->plug);
 }
 
-void tier_batch_add(struct tier_batch *b, struct tier_io *io, blk_opf_t opf,
+void tier_batch_add(struct tier_batch *b, struct tier_md_io *io, blk_opf_t opf,
 		    struct dm_io_region *where, void *buf)
 {
 	struct dm_io_request req = {

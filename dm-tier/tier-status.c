@@ -141,10 +141,14 @@ void tier_status(struct tier *t, status_type_t type, unsigned int flags, char *r
 {
 	switch (type) {
 	case STATUSTYPE_INFO:
+		mutex_lock(&t->life_mutex);
 		emit_info(t, result, maxlen);
+		mutex_unlock(&t->life_mutex);
 		break;
 	case STATUSTYPE_TABLE:
+		mutex_lock(&t->life_mutex);
 		emit_table(t, result, maxlen);
+		mutex_unlock(&t->life_mutex);
 		break;
 	case STATUSTYPE_IMA:
 		emit_ima(t, result, maxlen);

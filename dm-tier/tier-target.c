@@ -262,6 +262,7 @@ static int init_queues(struct tier *t)
 	spin_lock_init(&t->discard_lock);
 	spin_lock_init(&t->promote_lock);
 	mutex_init(&t->job_mutex);
+	mutex_init(&t->life_mutex);
 	init_waitqueue_head(&t->copies_wait);
 	INIT_LIST_HEAD(&t->claim);
 	INIT_LIST_HEAD(&t->deferred);
@@ -383,12 +384,16 @@ static void tier_dtr(struct dm_target *ti)
 static int tier_preresume(struct dm_target *ti)
 {
 	struct tier *t = ti->private;
-	int r = t->loaded ? tier_reactivate(t) : -ESTALE;
+	int r;
 
-	if (r != -ESTALE)
-		return r;
-	tier_unload(t);
-	return tier_load(t);
+	mutex_lock(&t->life_mutex);
+	r = t->loaded ? tier_reactivate(t) : -ESTALE;
+	if (r == -ESTALE) {
+		tier_unload(t);
+		r = tier_load(t);
+	}
+	mutex_unlock(&t->life_mutex);
+	return r;
 }
 
 static void tier_resume(struct dm_target *ti)
@@ -414,14 +419,17 @@ static void tier_postsuspend(struct dm_target *ti)
 {
 	struct tier *t = ti->private;
 
+	mutex_lock(&t->life_mutex);
 	WRITE_ONCE(t->live, false);
-	if (!t->loaded)
-		return;
-	tier_copies_wait(t);
-	flush_workqueue(t->wq);
-	flush_workqueue(t->commit_wq);
-	flush_workqueue(t->bg_wq);
-	tier_stop(t);
+	if (t->loaded) {
+		/* a message may have started some of it again */
+		stop_background(t);
+		tier_copies_wait(t);
+		flush_workqueue(t->wq);
+		flush_workqueue(t->commit_wq);
+		tier_stop(t);
+	}
+	mutex_unlock(&t->life_mutex);
 }
 
 /* ---- the rest of the target's operations ---- */

@@ -15,7 +15,7 @@
  *	tier-status.c		status and table
  *	tier-claim.c		which devices are active
  *
- * Lock order: config_sem (read) > policy's own lock > stripe > free_lock, commit_lock, io_lock,
+ * Lock order: life_mutex > config_sem (read) > policy's own lock > stripe > free_lock, commit_lock, io_lock,
  * discard_lock, want_lock.  None of the last five nests in another.
  */
 #ifndef TIER_H
@@ -221,6 +221,7 @@ struct tier {
 	struct dm_target *ti;
 	const char *name;
 	struct list_head claim;		/* tier-claim.c */
+	struct mutex life_mutex;	/* keeps what is loaded there for messages and status */
 	bool loaded;			/* metadata are in core */
 	bool live;			/* between resume and suspend */
 	bool stopping;			/* no new background work */
@@ -434,6 +435,8 @@ void tier_slot_untrack(struct tier *t, tier_slot_t slot, tier_block_t block);
 bool tier_promote_later(struct tier *t, tier_block_t block);
 
 /* tier-discard.c */
+u64 tier_range_mask(struct tier *t, tier_block_t block, u64 start, u64 end);
+void tier_drop_range(struct tier *t, u64 start, u64 end, bool dirty_too);
 int tier_discard_map(struct tier *t, struct tier_io *io, struct bio *bio);
 void tier_discard_work(struct work_struct *work);
 bool __tier_in_discard(struct tier *t, u64 start, u32 sectors);

@@ -3,9 +3,11 @@
  * Journals from anybody's hand.
  *
  * Input: block size (0: 16-byte records, else 32), transactions, ring block of the first, a number
- *that their sizes follow from; then changes of the ring of 16 blocks, 4 bytes each: operation	bit
- *0: make the sector's checksum right afterwards; bits 1 and 2: set, add, copy the sector from
- *another, format the block place		16 bits, little endian: byte of the ring value
+ * that their sizes follow from; then changes of the ring of 16 blocks, 4 bytes each:
+ *	operation	bit 0: make the sector's checksum right afterwards; bits 1 and 2: set, add,
+ *			copy the sector from another, format the block
+ *	place		16 bits, little endian: byte of the ring
+ *	value
  */
 #include "fuzz.h"
 #include <asm/byteorder.h>
@@ -15,8 +17,8 @@
 
 #define FUZZ_RING	16U
 
-static _Alignas(4096) uint8_t ring[FUZZ_RING * TIER_META_BLOCK_SIZE];
-static _Alignas(4096) uint8_t txn_buf[4 * TIER_META_BLOCK_SIZE];
+static uint8_t ring[FUZZ_RING * TIER_META_BLOCK_SIZE] __aligned(4096);
+static uint8_t txn_buf[4 * TIER_META_BLOCK_SIZE] __aligned(4096);
 
 static void make_sb(struct tier_sb *sb, uint32_t block_sectors)
 {
@@ -49,7 +51,8 @@ static void make_ring(struct tier_sb *sb, uint32_t seed, const uint8_t *how)
 		for (k = 0; k < n; k++) {
 			e.key = (k * 17 + i) % g->nr_slots;
 			e.rec.block = tier_to_block(k);
-			e.rec.valid = e.rec.dirty = 1;
+			e.rec.valid = 1;
+			e.rec.dirty = 1;
 			e.rec.flags = TIER_REC_MAPPED;
 			tier_txn_put(g, txn_buf, k, &e);
 		}

@@ -12,7 +12,7 @@
 #include <linux/crc32c.h>
 #include "core/codec.h"
 
-static _Alignas(4096) uint8_t block[TIER_META_BLOCK_SIZE];
+static uint8_t block[TIER_META_BLOCK_SIZE] __aligned(4096);
 
 /* What passed the check can be used without thinking. */
 static void use_geometry(const struct tier_geometry *g)
@@ -40,7 +40,7 @@ static void use_geometry(const struct tier_geometry *g)
 
 static void fuzz_sb_block(u64 location)
 {
-	static _Alignas(4096) uint8_t again[TIER_META_BLOCK_SIZE];
+	static uint8_t again[TIER_META_BLOCK_SIZE] __aligned(4096);
 	struct tier_sb sb;
 	const char *why;
 	enum tier_verify v = tier_unpack_sb(block, location, &sb, &why);
@@ -59,7 +59,7 @@ static void fuzz_sb_block(u64 location)
 
 static void fuzz_dev_header_block(void)
 {
-	static _Alignas(4096) uint8_t again[TIER_META_BLOCK_SIZE];
+	static uint8_t again[TIER_META_BLOCK_SIZE] __aligned(4096);
 	struct tier_dev_header h;
 	const char *why;
 	enum tier_verify v = tier_unpack_dev_header(block, &h, &why);
@@ -75,7 +75,7 @@ static void fuzz_slot_page(uint32_t seed)
 {
 	struct tier_geometry g;
 	struct tier_record rec;
-	uint8_t packed[32] __attribute__((aligned(8)));
+	uint8_t packed[32] __aligned(8);
 	u64 seq;
 	u32 i;
 

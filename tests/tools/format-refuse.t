@@ -206,7 +206,7 @@ PY
 while [ ! -e held ]; do sleep 0.05; done
 refused "ssd hdd meta" "$META is in use" "device that somebody has opened for himself" --force "$SSD" "$HDD" "$META"
 dmtier_is 8 "... dry run" format --dry-run "$SSD" "$HDD" "$META"
-touch done
+touch "done"
 wait
 
 images 20M 64M 16M

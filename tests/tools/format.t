@@ -121,7 +121,7 @@ if command -v strace >/dev/null; then
 			ok $? "write $n of format fails: no metadata, or complete ones" || diag "$OUT" "$ERR"
 		fi
 	done
-	[ $n -gt 5 ]
+	[ "$n" -gt 5 ]
 	ok $? "all writes of format were tried"
 else
 	skip "no strace"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the tests of the format share: small metadata with given sizes, random numbers, checks in
- * bulk. */
+/* What the tests of the format share: small metadata, random numbers, checks in bulk. */
 #ifndef TIER_CORE_FIXTURE_H
 #define TIER_CORE_FIXTURE_H
 

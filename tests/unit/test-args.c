@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Table lines and messages: what is accepted means what it says, what is refused gets the right
- * words. */
+/* Table lines and messages: what is accepted, and what is said of what is refused. */
 #include "tap.h"
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -74,8 +73,8 @@ static void refused(const char *line, const char *want)
 }
 
 #define DEVS	"/dev/ssd /dev/hdd /dev/meta"
-#define FORM \
-	"expected <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* <policy> <#policy args> <arg>*"
+#define FORM	"expected <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* " \
+		"<policy> <#policy args> <arg>*"
 
 static const struct {
 	const char *line;
@@ -122,8 +121,8 @@ static const struct {
 	{ DEVS " 128 18446744073709551616 lru 0", "\"18446744073709551616\" is not a number" },
 	{ DEVS " 128 2 lru 0", "unknown feature \"lru\"" },
 	{ DEVS " 128 1 writeboth lru 0",
-	  "unknown feature \"writeboth\": expected a mode (writeback, writethrough,"
-	  " writearound or passthrough), no_discard_passdown, accept_changed_slow or a tunable and its value" },
+	  "unknown feature \"writeboth\": expected a mode (writeback, writethrough, writearound or "
+	  "passthrough), no_discard_passdown, accept_changed_slow or a tunable and its value" },
 	{ DEVS " 128 1 WRITEBACK lru 0", "unknown feature \"WRITEBACK\"" },
 	{ DEVS " 128 1  lru 0", "unknown feature \"\"" },
 	{ DEVS " 128 2 writeback writethrough lru 0",
@@ -225,6 +224,12 @@ static void test_refusals(void)
 	is(i, 12, "every prefix of a line is refused");
 }
 
+static const char long_line[] =
+	"8:0 8:16 8:32 8 21 fill_sectors 64 dirty_high 15 dirty_low 10 "
+	"writeback_rate 4294967295 no_discard_passdown idle_ms 0 migration_rate 0 writearound "
+	"reserve_slots 1048576 commit_ms 10 accept_changed_slow max_errors 1000000 "
+	"seqbypass 6 size 1 next hotspot a 1";
+
 static void test_accepted(void)
 {
 	struct tier_tunables def;
@@ -243,11 +248,7 @@ static void test_accepted(void)
 	is(a.policy_argc, 0, "no policy arguments");
 	is_str(error, "", "no error");
 
-	ok(!parse(&a,
-		  "8:0 8:16 8:32 8 21 fill_sectors 64 dirty_high 15 dirty_low 10 writeback_rate 4294967295 "
-		  "no_discard_passdown idle_ms 0 migration_rate 0 writearound reserve_slots 1048576 commit_ms 10 "
-		  "accept_changed_slow max_errors 1000000 seqbypass 6 size 1 next hotspot a 1"),
-	   "longest line");
+	ok(!parse(&a, long_line), "longest line");
 	if (*error)
 		diag("%s", error);
 	is(a.block_sectors, 8, "block size");
@@ -270,7 +271,7 @@ static void test_accepted(void)
 	ok(!parse(&a, DEVS " 2048 2 fill_sectors 0 lru 0") && a.tunables.v[TIER_TUNE_FILL] == 0,
 	   "fill_sectors 0");
 	ok(!parse(&a, DEVS " 2048 2 fill_sectors auto lru 0") &&
-		   a.tunables.v[TIER_TUNE_FILL] == TIER_FILL_AUTO,
+	   a.tunables.v[TIER_TUNE_FILL] == TIER_FILL_AUTO,
 	   "fill_sectors auto");
 	ok(!parse(&a, DEVS " 00128 00 lru 00") && a.block_sectors == 128, "leading zeros");
 	ok(!parse(&a, DEVS " 128 0 a-name_of-just-31-characters-XY 0"), "policy of 31 characters");
@@ -290,8 +291,8 @@ static void test_modes(void)
 }
 
 static const char all_defaults[] =
-	"fill_sectors auto dirty_high 50 dirty_low 20 writeback_rate 0 idle_ms 500 migration_rate 10240 "
-	"reserve_slots 0 commit_ms 1000 max_errors 32";
+	"fill_sectors auto dirty_high 50 dirty_low 20 writeback_rate 0 idle_ms 500 "
+	"migration_rate 10240 reserve_slots 0 commit_ms 1000 max_errors 32";
 
 static void test_tunables(void)
 {
@@ -367,8 +368,8 @@ static const struct {
 	const char *error;
 } bad_messages[] = {
 	{ "",
-	  "unknown message \"\": expected mode, flush, policy, set, promote, demote, pin, unpin, invalidate or"
-	  " stats reset" },
+	  "unknown message \"\": expected mode, flush, policy, set, promote, demote, pin, unpin, "
+	  "invalidate or stats reset" },
 	{ "Flush", "unknown message \"Flush\"" },
 	{ "flush\n", "unknown message \"flush?\"" },
 	{ "0123456789012345678901234567890123456789012345678901234567890123456789",
@@ -433,15 +434,15 @@ static void test_messages(void)
 	   "refused: 65 policy words");
 
 	ok(!message(&m, "mode passthrough", 1) && m.op == TIER_MSG_MODE &&
-		   m.mode == TIER_MODE_PASSTHROUGH,
+	   m.mode == TIER_MODE_PASSTHROUGH,
 	   "mode");
 	is_str(error, "", "no error");
 	ok(!message(&m, "flush", 1) && m.op == TIER_MSG_FLUSH, "flush");
 	ok(!message(&m, "policy lru", 1) && m.op == TIER_MSG_POLICY && !strcmp(m.key, "lru") &&
-		   !m.argc,
+	   !m.argc,
 	   "policy");
 	ok(!message(&m, "policy seqbypass size 5 next lru", 1) && !strcmp(m.key, "seqbypass") &&
-		   m.argc == 4 && !strcmp(m.argv[0], "size") && !strcmp(m.argv[3], "lru"),
+	   m.argc == 4 && !strcmp(m.argv[0], "size") && !strcmp(m.argv[3], "lru"),
 	   "policy with arguments");
 	ok(!message(&m, "set idle_ms 5", 1) && m.op == TIER_MSG_SET && !strcmp(m.key, "idle_ms") &&
 	   !strcmp(m.value, "5"), "set");
@@ -450,7 +451,7 @@ static void test_messages(void)
 	for (i = 0; i < ARRAY_SIZE(ranges); i++) {
 		sprintf(line, "%s 18446744073709551600 14", ranges[i].name);
 		ok(!message(&m, line, U64_MAX) && m.op == ranges[i].op &&
-			   m.first == 18446744073709551600ULL && m.count == 14,
+		   m.first == 18446744073709551600ULL && m.count == 14,
 		   "%s", line);
 		sprintf(line, "%s 0 1000", ranges[i].name);
 		ok(!message(&m, line, 1000) && m.first == 0 && m.count == 1000, "%s", line);

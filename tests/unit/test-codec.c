@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-/* On-disk structures: round trips at every block size, every single flipped bit, every wrong field.
- */
+/* On-disk structures: round trips at every block size, every flipped bit, every wrong field. */
 #include "tap.h"
 #include "core-fixture.h"
 #include <asm/byteorder.h>
 #include <linux/crc32c.h>
 
-/* The library's table version under another name: the processor's instruction hides it elsewhere.
- */
+/* The library's table version under another name: the processor's instruction hides it. */
 #undef __x86_64__
 #define crc32c crc32c_by_tables
 #include "../../userspace/lib/crc32c.c"
@@ -228,7 +226,7 @@ static void test_sb_fields(void)
 	D->nr_devs = cpu_to_le32(U32_MAX);
 	reseal(buf);
 	ok(tier_unpack_sb(buf, 0, &sb, &why) == TIER_NEWER && sb.version == 7 &&
-		   sb.generation == 0x99aabbccddeeff00ULL,
+	   sb.generation == 0x99aabbccddeeff00ULL,
 	   "a newer superblock is filled in");
 }
 
@@ -242,10 +240,9 @@ static void test_choose_sb(void)
 	b = a;
 	for (i = TIER_OK; i <= TIER_INVALID; i++) {
 		for (j = TIER_OK; j <= TIER_INVALID; j++) {
-			want = i == TIER_NEWER || j == TIER_NEWER ? -1
-			       : i == TIER_OK			  ? 0
-			       : j == TIER_OK			  ? 1
-								  : -1;
+			want = -1;
+			if (i != TIER_NEWER && j != TIER_NEWER)
+				want = i == TIER_OK ? 0 : j == TIER_OK ? 1 : -1;
 			fx_check(tier_choose_sb(i, &a, j, &b) == want, "%u %u", i, j);
 		}
 	}
@@ -264,12 +261,13 @@ static void test_choose_sb(void)
 static void test_dev_header(void)
 {
 	struct tier_disk_dev_header *disk = (void *)buf;
-	struct tier_dev_header h = { .index = 15,
-				     .block_sectors = 128,
-				     .generation = 0x123456789abcdef0ULL,
-				     .data_start = 2048,
-				     .nr_slots = 0xfffffff0 },
-			       got;
+	struct tier_dev_header got, h = {
+		.index = 15,
+		.block_sectors = 128,
+		.generation = 0x123456789abcdef0ULL,
+		.data_start = 2048,
+		.nr_slots = 0xfffffff0,
+	};
 	const char *why = NULL;
 	enum tier_verify v;
 	u32 i;
@@ -313,12 +311,13 @@ static void test_dev_header(void)
 
 static void record_trip(const struct tier_geometry *g, u64 block, u64 valid, u64 dirty, u16 flags)
 {
-	struct tier_record rec = { .block = tier_to_block(block),
-				   .valid = valid,
-				   .dirty = dirty,
-				   .flags = flags },
-			   got;
-	u8 disk[32] __attribute__((aligned(8)));
+	struct tier_record got, rec = {
+		.block = tier_to_block(block),
+		.valid = valid,
+		.dirty = dirty,
+		.flags = flags,
+	};
+	u8 disk[32] __aligned(8);
 
 	memset(disk, 0xee, sizeof(disk));
 	tier_pack_record(g, &rec, disk);
@@ -348,7 +347,7 @@ static void test_records(u32 bs)
 	const u64 mapped = (u64)TIER_REC_MAPPED << 48;
 	struct tier_record rec = { 0 };
 	struct tier_geometry g;
-	u8 disk[32] __attribute__((aligned(8)));
+	u8 disk[32] __aligned(8);
 	u64 all, half, last;
 	u32 first, end, f;
 
@@ -392,7 +391,8 @@ static void test_records(u32 bs)
 
 	/* A free slot is all zero, whatever else the record says. */
 	rec.block = tier_to_block(5);
-	rec.valid = rec.dirty = 1;
+	rec.valid = 1;
+	rec.dirty = 1;
 	rec.flags = TIER_REC_PINNED;
 	memset(disk, 0xee, sizeof(disk));
 	tier_pack_record(&g, &rec, disk);
@@ -527,13 +527,12 @@ static void test_txn(u32 bs)
 				tier_jsector_verify(&g, txn + 512 * s, seed, (14 + s / 8) % 16, &h);
 
 			fx_check(v == TIER_OK && h.txn == 12345 && h.index == s &&
-					 h.total == 8 * blocks && h.block == (14 + s / 8) % 16,
+				 h.total == 8 * blocks && h.block == (14 + s / 8) % 16,
 				 "sector %u of %u entries", s, nr);
 			for (i = 0; i < h.nr; i++, n++) {
 				fx_jentry(&g, nr + n, &e);
-				fx_check(tier_jsector_entry(&g, txn + 512 * s, i, &got) ==
-							 TIER_OK &&
-						 fx_same_jentry(&e, &got),
+				v = tier_jsector_entry(&g, txn + 512 * s, i, &got);
+				fx_check(v == TIER_OK && fx_same_jentry(&e, &got),
 					 "entry %u of %u", n, nr);
 			}
 			fx_check(tier_jsector_entry(&g, txn + 512 * s, g.entries_per_jsector,
@@ -580,7 +579,7 @@ static void test_jsector(u32 bs)
 	tier_journal_format_block(buf, 7, 9);
 	for (s = 0; s < 8; s++)
 		fx_check(tier_jsector_verify(&g, buf + 512 * s, 7, 9, &h) == TIER_OK && !h.txn &&
-				 !h.total && !h.nr && h.index == s && h.block == 9,
+			 !h.total && !h.nr && h.index == s && h.block == 9,
 			 "never written, sector %u", s);
 	memset(buf, 0, 512);
 	fx_check(tier_jsector_verify(&g, buf, 7, 0, &h) == TIER_BLANK, "blank");

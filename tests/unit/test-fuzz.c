@@ -77,9 +77,10 @@ static void load_seeds(const char *dir, const char *name)
 /* One change: a bit, a byte, a number, a cut, a piece moved or taken from another seed */
 static size_t mutate(uint8_t *data, size_t size, u64 *state)
 {
-	static const u64 numbers[] = { 0,	   1,	       0x7f,	   0x80,
-				       0xff,	   0xffff,     0x7fffffff, 0x80000000,
-				       0xffffffff, 1ULL << 48, S64_MAX,	   U64_MAX };
+	static const u64 numbers[] = {
+		0, 1, 0x7f, 0x80, 0xff, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff, 1ULL << 48,
+		S64_MAX, U64_MAX
+	};
 	u64 r = fx_random(state), number = numbers[fx_random(state) % ARRAY_SIZE(numbers)];
 	size_t at = size ? fx_random(state) % size : 0;
 	size_t len = 1 + fx_random(state) % 16;

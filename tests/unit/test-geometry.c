@@ -92,13 +92,13 @@ static void check_new(u32 bs, u64 fast, u64 slow)
 		 g.nr_blocks == slow / bs + !!(slow % bs), "counts of %u %llu %llu", bs,
 		 (unsigned long long)fast, (unsigned long long)slow);
 	fx_check(1U << g.block_shift == bs && g.nr_granules * g.granule_sectors == bs &&
-			 1U << g.granule_shift == g.granule_sectors &&
-			 g.nr_granules <= TIER_MAX_GRANULES &&
-			 g.nr_granules <= g.record_bytes * (g.record_bytes == 16 ? 1U : 2U),
+		 1U << g.granule_shift == g.granule_sectors &&
+		 g.nr_granules <= TIER_MAX_GRANULES &&
+		 g.nr_granules <= g.record_bytes * (g.record_bytes == 16 ? 1U : 2U),
 		 "granules of %u", bs);
 	fx_check(g.intent_start == 17 && g.journal_start == 19 &&
-			 g.slot_start == 19 + g.journal_blocks && g.journal_blocks >= 64 &&
-			 g.journal_blocks <= 2048,
+		 g.slot_start == 19 + g.journal_blocks && g.journal_blocks >= 64 &&
+		 g.journal_blocks <= 2048,
 		 "layout");
 	fx_check(g.nr_slot_pages * g.records_per_page >= g.nr_slots &&
 		 (g.nr_slot_pages - 1) * g.records_per_page < g.nr_slots, "pages");
@@ -109,9 +109,14 @@ static void check_new(u32 bs, u64 fast, u64 slow)
 
 	/* A check finds nothing and derives the same from the primary fields alone. */
 	again = g;
-	again.block_shift = again.granule_shift = again.nr_granules = 99;
-	again.records_per_page = again.entries_per_jsector = 99;
-	again.nr_sectors = again.nr_blocks = again.nr_slot_pages = 99;
+	again.block_shift = 99;
+	again.granule_shift = 99;
+	again.nr_granules = 99;
+	again.records_per_page = 99;
+	again.entries_per_jsector = 99;
+	again.nr_sectors = 99;
+	again.nr_blocks = 99;
+	again.nr_slot_pages = 99;
 	why = tier_geometry_check(&again);
 	fx_check(!why, "%s", why);
 	fx_check(!memcmp(&g, &again, sizeof(g)), "derived fields of %u %llu %llu", bs,
@@ -120,25 +125,11 @@ static void check_new(u32 bs, u64 fast, u64 slow)
 
 static void test_new(u32 bs)
 {
-	u64 slots[] = { 1,     2,     126,   127,    128,     253,	  254,
-			255,   1015,  1016,  1017,   8127,    8128,	  8129,
+	u64 slots[] = { 1, 2, 126, 127, 128, 253, 254, 255, 1015, 1016, 1017, 8127, 8128, 8129,
 			16255, 16256, 16257, 100003, 1 << 20, 1ULL << 28, TIER_MAX_SLOTS };
-	u64 slow[] = { 1,
-		       7,
-		       8,
-		       9,
-		       bs - 1,
-		       bs,
-		       bs + 1,
-		       3ULL * bs + 5,
-		       32512ULL * bs,
-		       32512ULL * bs + 1,
-		       65024ULL * bs + 1,
-		       0xffffffffULL,
-		       0x100000001ULL,
-		       0x200000000ULL * 3 + 17,
-		       (1ULL << 48) * bs - 1,
-		       (1ULL << 48) * bs,
+	u64 slow[] = { 1, 7, 8, 9, bs - 1, bs, bs + 1, 3ULL * bs + 5, 32512ULL * bs,
+		       32512ULL * bs + 1, 65024ULL * bs + 1, 0xffffffffULL, 0x100000001ULL,
+		       0x200000000ULL * 3 + 17, (1ULL << 48) * bs - 1, (1ULL << 48) * bs,
 		       MAX_SECTORS };
 	u32 i, j, n = 0;
 
@@ -146,8 +137,7 @@ static void test_new(u32 bs)
 		u64 fast = TIER_DATA_START + slots[i] * bs;
 
 		for (j = 0; j < ARRAY_SIZE(slow); j++) {
-			/* The product is beyond what a device can have: not a case for this test.
-			 */
+			/* more than a device can have: not a case for this test */
 			if (!slow[j] || slow[j] > MAX_SECTORS ||
 			    (slow[j] - 1) / bs >= TIER_MAX_BLOCKS)
 				continue;
@@ -170,8 +160,8 @@ static void refused(u32 bs, u64 fast, u64 slow, const char *want)
 
 static void test_refused(void)
 {
-	static const u32 bad_sizes[] = { 0,  1,	  2,	4,    7,    9,	      12,
-					 24, 100, 2047, 2049, 4096, 1U << 31, U32_MAX };
+	static const u32 bad_sizes[] = { 0, 1, 2, 4, 7, 9, 12, 24, 100, 2047, 2049, 4096, 1U << 31,
+					 U32_MAX };
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(bad_sizes); i++)
@@ -198,11 +188,11 @@ struct change {
 	const char *want;
 };
 
-#define SET(id, field, value) \
-	static void set_##id(struct tier_geometry *g) \
-	{ \
-		g->field = (value); \
-	}
+#define SET(id, field, value)				\
+static void set_##id(struct tier_geometry *g)		\
+{							\
+	g->field = (value);				\
+}
 
 SET(bs0, block_sectors, 0)
 SET(bs1, block_sectors, 24)
@@ -353,17 +343,71 @@ static void test_check(void)
 	}
 }
 
+static void set_field(struct tier_geometry *g, u32 field, u64 v)
+{
+	switch (field) {
+	case 0:
+		g->block_sectors = v;
+		break;
+	case 1:
+		g->granule_sectors = v;
+		break;
+	case 2:
+		g->record_bytes = v;
+		break;
+	case 3:
+		g->nr_devs = v;
+		break;
+	case 4:
+		g->devs[0].sectors = v;
+		break;
+	case 5:
+		g->devs[0].data_start = v;
+		break;
+	case 6:
+		g->devs[0].nr_slots = v;
+		break;
+	case 7:
+		g->nr_slots = v;
+		break;
+	case 8:
+		g->devs[1].sectors = v;
+		break;
+	case 9:
+		g->region_shift = v;
+		break;
+	case 10:
+		g->nr_regions = v;
+		break;
+	case 11:
+		g->intent_start = v;
+		break;
+	case 12:
+		g->journal_start = v;
+		break;
+	case 13:
+		g->journal_blocks = v;
+		break;
+	case 14:
+		g->slot_start = v;
+		break;
+	case 15:
+		g->meta_blocks = v;
+		break;
+	default:
+		g->nr_slots = v;
+		g->devs[0].nr_slots = v;
+	}
+}
+
 /* Random primary fields, near the borders: what a check accepts must hold together. */
 static void test_check_random(void)
 {
-	static const u64 values[] = { 0,	  1,	      2,	  8,	      15,
-				      16,	  17,	      18,	  19,	      31,
-				      32,	  63,	      64,	  65,	      83,
-				      127,	  128,	      129,	  255,	      1000,
-				      2047,	  2048,	      2049,	  4095,	      4096,
-				      4097,	  32512,      65535,	  1ULL << 31, 1ULL << 32,
-				      1ULL << 40, 1ULL << 48, 1ULL << 54, 1ULL << 63, U64_MAX - 1,
-				      U64_MAX };
+	static const u64 values[] = {
+		0, 1, 2, 8, 15, 16, 17, 18, 19, 31, 32, 63, 64, 65, 83, 127, 128, 129, 255, 1000,
+		2047, 2048, 2049, 4095, 4096, 4097, 32512, 65535, 1ULL << 31, 1ULL << 32,
+		1ULL << 40, 1ULL << 48, 1ULL << 54, 1ULL << 63, U64_MAX - 1, U64_MAX
+	};
 	u64 state = 4711, accepted = 0;
 	struct tier_geometry g;
 	u32 i, k;
@@ -374,27 +418,7 @@ static void test_check_random(void)
 		for (k = fx_random(&state) % 3; k < 3; k++) {
 			u64 v = values[fx_random(&state) % ARRAY_SIZE(values)];
 
-			switch (fx_random(&state) % 17) {
-			case 0: g.block_sectors = v; break;
-			case 1: g.granule_sectors = v; break;
-			case 2: g.record_bytes = v; break;
-			case 3: g.nr_devs = v; break;
-			case 4: g.devs[0].sectors = v; break;
-			case 5: g.devs[0].data_start = v; break;
-			case 6: g.devs[0].nr_slots = v; break;
-			case 7: g.nr_slots = v; break;
-			case 8: g.devs[1].sectors = v; break;
-			case 9: g.region_shift = v; break;
-			case 10: g.nr_regions = v; break;
-			case 11: g.intent_start = v; break;
-			case 12: g.journal_start = v; break;
-			case 13: g.journal_blocks = v; break;
-			case 14: g.slot_start = v; break;
-			case 15: g.meta_blocks = v; break;
-			case 16:
-				g.nr_slots = g.devs[0].nr_slots = v;
-				break;
-			}
+			set_field(&g, fx_random(&state) % 17, v);
 		}
 		if (tier_geometry_check(&g))
 			continue;
@@ -416,8 +440,8 @@ static void test_resize(void)
 {
 	struct tier_geometry g, old;
 	const char *why;
+	u32 i, copy;
 	u64 p;
-	u32 i;
 
 	for (i = 0; i < FX_NR_BLOCK_SIZES; i++) {
 		u32 bs = fx_block_sizes[i];
@@ -433,11 +457,9 @@ static void test_resize(void)
 		fx_check(g.journal_blocks == old.journal_blocks && g.slot_start == old.slot_start,
 			 "layout stays");
 		for (p = 0; p < old.nr_slot_pages; p++)
-			fx_check(tier_slot_page_block(&g, p, 0) ==
-						 tier_slot_page_block(&old, p, 0) &&
-					 tier_slot_page_block(&g, p, 1) ==
-						 tier_slot_page_block(&old, p, 1),
-				 "pages stay");
+			for (copy = 0; copy < 2; copy++)
+				fx_check(tier_slot_page_block(&g, p, copy) ==
+					 tier_slot_page_block(&old, p, copy), "pages stay");
 		for (p = 0; p < g.nr_blocks; p += 997)
 			fx_check(tier_block_region(&g, tier_to_block(p)) ==
 					 (p >> g.region_shift) % g.nr_regions,

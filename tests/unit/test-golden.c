@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The format doesn't change by accident: two small metadata images, formatted and with transactions
- *in the journal and in the pages, byte for byte as in golden/v1-*.hex.
+ * in the journal and in the pages, byte for byte as in golden/v1-*.hex.
  *
  *	test-golden.t			compare
  *	test-golden.t --write		write the files anew (a change of format: think twice)
@@ -36,6 +36,24 @@ static void txn_entry(const struct tier_geometry *g, u32 txn, u32 i, struct tier
 	fx_jentry(g, txn * 1000 + i * 13, e);
 }
 
+/* An entry goes to its place in copy A of its page */
+static void fold_entry(struct image *im, u32 txn, u32 i)
+{
+	const struct tier_geometry *g = &im->sb.geometry;
+	struct tier_jentry e;
+	__le64 *words;
+	u8 *page;
+
+	txn_entry(g, txn, i, &e);
+	if (e.type == TIER_JENTRY_INTENT) {
+		words = tier_page_payload(block(im, g->intent_start));
+		words[e.key] = cpu_to_le64(e.bits);
+		return;
+	}
+	page = block(im, tier_slot_page_block(g, e.key / g->records_per_page, 0));
+	tier_pack_record(g, &e.rec, tier_page_record(g, page, e.key % g->records_per_page));
+}
+
 static void write_pages(struct image *im, u32 seed)
 {
 	const struct tier_geometry *g = &im->sb.geometry;
@@ -46,25 +64,9 @@ static void write_pages(struct image *im, u32 seed)
 	for (page = 0; page < g->nr_slot_pages; page++)
 		tier_page_init(block(im, tier_slot_page_block(g, page, 0)), TIER_PAGE_SLOTS, page,
 			       tier_slot_page_records(g, page));
-	for (txn = 1; txn <= FOLDED; txn++) {
-		for (i = 0; i < txn_entries(txn); i++) {
-			struct tier_jentry e;
-
-			txn_entry(g, txn, i, &e);
-			if (e.type == TIER_JENTRY_INTENT)
-				((__le64 *)tier_page_payload(block(im, g->intent_start)))[e.key] =
-					cpu_to_le64(e.bits);
-			else
-				tier_pack_record(
-					g, &e.rec,
-					tier_page_record(
-						g,
-						block(im,
-						      tier_slot_page_block(
-							      g, e.key / g->records_per_page, 0)),
-						e.key % g->records_per_page));
-		}
-	}
+	for (txn = 1; txn <= FOLDED; txn++)
+		for (i = 0; i < txn_entries(txn); i++)
+			fold_entry(im, txn, i);
 	tier_page_seal(block(im, g->intent_start), seed, FOLDED);
 	memcpy(block(im, g->intent_start + 1), block(im, g->intent_start), TIER_META_BLOCK_SIZE);
 	for (page = 0; page < g->nr_slot_pages; page++) {
@@ -245,10 +247,10 @@ static void check_reading(u8 *blocks, u64 size, const char *name)
 			seq == im.sb.hint_seq;
 	is(good, tier_nr_hint_pages(g), "%s: hint pages", name);
 	ok(!tier_journal_scan(&im.sb, block(&im, g->journal_start), &scan, &why) &&
-		   scan.nr_txns == NR_TXNS - FOLDED && !scan.torn_sectors,
+	   scan.nr_txns == NR_TXNS - FOLDED && !scan.torn_sectors,
 	   "%s: journal", name);
 	ok(!tier_journal_replay(&im.sb, block(&im, g->journal_start), &scan, take_entry, &re) &&
-		   re.good && re.entries == txn_entries(4) + txn_entries(5),
+	   re.good && re.entries == txn_entries(4) + txn_entries(5),
 	   "%s: its entries", name);
 }
 

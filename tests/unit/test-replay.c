@@ -43,8 +43,10 @@ static void start(u32 block_sectors, u64 txn, u64 block)
 	u32 i;
 
 	fx_sb(&m.sb, block_sectors, 5000, 60000, RING);
-	m.sb.tail_txn = m.next_txn = txn;
-	m.sb.tail_block = m.next_block = block;
+	m.next_txn = txn;
+	m.next_block = block;
+	m.sb.tail_txn = txn;
+	m.sb.tail_block = block;
 	m.sb.head_txn = txn - 1;
 	m.seed = tier_csum_seed(m.sb.uuid);
 	m.nr_txns = 0;
@@ -218,8 +220,7 @@ static void test_complete(u32 bs)
 
 /* --- torn --- */
 
-/* Before a torn write: three transactions; what is under the next one was never written, or is old
- */
+/* Before a torn write: three transactions; below the next one the ring is unwritten, or old */
 static void before_torn(u32 bs, u32 first, bool old)
 {
 	u32 i;
@@ -306,9 +307,12 @@ static void test_torn_large(u32 bs)
 		for (k = 0; k < 3 * 8 * blocks; k++) {
 			memcpy(m.ring, saved, RING_BYTES);
 			for (s = n = 0; s < 8 * blocks; s++) {
-				chosen[s] = k < 8 * blocks    ? s < k
-					    : k < 16 * blocks ? s > k - 8 * blocks
-							      : fx_random(&state) & 1;
+				if (k < 8 * blocks)
+					chosen[s] = s < k;
+				else if (k < 16 * blocks)
+					chosen[s] = s > k - 8 * blocks;
+				else
+					chosen[s] = fx_random(&state) & 1;
 				if (chosen[s]) {
 					put_sector(s);
 					n++;
@@ -432,8 +436,7 @@ static void test_damage(u32 bs)
 			fx_check(is_damage(block, s), "block %u sector %u from beside", block, s);
 			memcpy(m.ring, saved, RING_BYTES);
 
-			/* A write that was lost: the sector is of the lap before.  Inside, it is a
-			 * gap. */
+			/* a lost write: the sector is of the lap before, which makes a gap */
 			memcpy(sector(block, s), older + (sector(block, s) - m.ring), 512);
 			if (!in_use)
 				fx_check(finds(4, 0), "block %u is not in use", block);
@@ -489,6 +492,11 @@ static void test_lies(void)
 	block = m.txns[1].block;
 	d = (void *)sector(block, 0);
 
+/* a field of all sectors of the block */
+#define ALL(change) ({								\
+	for (i = 0; i < 8; i++)							\
+		((struct tier_disk_jsector *)sector(block, i))->change;		\
+})
 #define LIE(change, name) do {				\
 	change;						\
 	for (i = 0; i < 8; i++)				\
@@ -506,18 +514,15 @@ static void test_lies(void)
 	LIE(d->txn = cpu_to_le64(103), "number of the one to come");
 	LIE(d->txn = cpu_to_le64(104), "number after the one to come");
 	LIE(d->txn_csum ^= cpu_to_le32(1), "one sector's transaction checksum");
-	LIE(for (i = 0; i < 8; i++)((struct tier_disk_jsector *)sector(block, i))->txn_csum ^=
-	    cpu_to_le32(1),
+	LIE(ALL(txn_csum ^= cpu_to_le32(1)),
 	    "all sectors' transaction checksum");
-	LIE(for (i = 0; i < 8; i++)((struct tier_disk_jsector *)sector(block, i))->total =
-		    cpu_to_le16(128),
+	LIE(ALL(total = cpu_to_le16(128)),
 	    "all say that it fills the ring");
 	LIE(sector(block, 3)[100] ^= 1, "an entry");
 	LIE(((struct tier_disk_jsector *)sector(block, 3))->total = cpu_to_le16(16),
 	    "one sector's total");
 	block = m.txns[0].block + 1;
-	LIE(for (i = 0; i < 8; i++)((struct tier_disk_jsector *)sector(block, i))->index =
-		    cpu_to_le16(i),
+	LIE(ALL(index = cpu_to_le16(i)),
 	    "a second block that says it is the first");
 	block = m.txns[1].block;
 	LIE(d->nr = cpu_to_le16(21), "too many entries");
@@ -535,16 +540,10 @@ static void test_lies(void)
 	fx_check(!tier_journal_scan(&m.sb, m.ring, &scan, &why) && scan.nr_txns == 4,
 		 "a fourth one: %s", why);
 	memcpy(saved, m.ring, RING_BYTES);
-	LIE(for (i = 0; i < 8; i++)((struct tier_disk_jsector *)sector(block, i))->txn =
-		    cpu_to_le64(104),
+	LIE(ALL(txn = cpu_to_le64(104)),
 	    "a complete one behind a gap");
-	LIE(({
-		for (i = 0; i < 8; i++) {
-			d = (void *)sector(block, i);
-			d->index = cpu_to_le16(8 + i);
-			d->total = cpu_to_le16(16);
-		}
-	    }), "the second half of the next one in the place of the first");
+	LIE(({ ALL(index = cpu_to_le16(8 + i)); ALL(total = cpu_to_le16(16)); }),
+	    "the second half of the next one in the place of the first");
 	free(saved);
 	ok(!fx_failures(), "sectors that are good by themselves and wrong together");
 }

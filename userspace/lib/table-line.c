@@ -96,6 +96,9 @@ static int accepted(const char *params, char *why)
 	r = tier_args_parse(&args, argc, argv, error);
 	if (r)
 		text_why(why, 0, "%s", error[0] ? error : "the table line makes no sense");
+	else
+		r = policy_words_check(argc - args_before_policy(argc, args.policy_argc),
+				       argv + args_before_policy(argc, args.policy_argc), why);
 	free(argv);
 	free(copy);
 	return r;

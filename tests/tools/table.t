@@ -1,0 +1,67 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# dmtier table: its line is what the kernel's parser takes, and says what was asked for.
+. "$(dirname "$0")/common.sh"
+
+images 300M 1G 4M
+"$DMTIER" format --mode writethrough ssd hdd meta >/dev/null
+
+run "$DMTIER" table ssd hdd meta
+is "$RC" 0 "table"
+read -r start len target ssd hdd meta block nr_features mode rest <<<"$OUT"
+is "$start $len $target" "0 2097152 tier" "the device has the HDD's length"
+is "$ssd $hdd $meta" "ssd hdd meta" "the devices come in order"
+is "$block" 128 "the block size is in sectors"
+is "$nr_features $mode" "1 writethrough" "the mode is that of format"
+like "$rest" "^[a-z0-9]+ 0$" "a policy without words"
+
+run "$DMTIER" table --mode passthrough ssd hdd meta
+like "$OUT" " 128 1 passthrough " "--mode"
+run "$DMTIER" table --policy "lru" ssd hdd meta
+like "$OUT" " lru 0$" "--policy with a name only"
+run "$DMTIER" table --policy "seqbypass threshold 1024 next clock2q" ssd hdd meta
+like "$OUT" " seqbypass 4 threshold 1024 next clock2q$" "--policy with words"
+run "$DMTIER" table --feature no_discard_passdown --feature "dirty_high 60" ssd hdd meta
+like "$OUT" " 128 4 writethrough no_discard_passdown dirty_high 60 " "--feature"
+
+# what the parser doesn't like comes with its own sentence
+dmtier_is 16 "unknown mode" table --mode fast ssd hdd meta
+like "$ERR" "mode|feature" "... says why"
+dmtier_is 16 "mode of another kind" table --mode tiered ssd hdd meta
+dmtier_is 16 "unknown feature" table --feature nonsense ssd hdd meta
+like "$ERR" "nonsense" "... names it"
+dmtier_is 16 "feature without its value" table --feature dirty_high ssd hdd meta
+dmtier_is 16 "value out of range" table --feature "dirty_high 200" ssd hdd meta
+like "$ERR" "200.*1 to 99" "... says what would be right"
+dmtier_is 16 "mode given twice" table --feature writeback ssd hdd meta
+dmtier_is 16 "policy with half a pair" table --policy "lru key" ssd hdd meta
+dmtier_is 16 "empty policy" table --policy "" ssd hdd meta
+
+# names with blanks and backslashes are quoted as device-mapper wants it
+mkdir "a b"
+mv ssd "a b/s s d"
+mv meta 'me\ta'
+run "$DMTIER" table "a b/s s d" hdd 'me\ta'
+is "$RC" 0 "names with blanks"
+like "$OUT" ' tier a\\ b/s\\ s\\ d hdd me\\\\ta 128 ' "... are quoted"
+mv "a b/s s d" ssd
+mv 'me\ta' meta
+
+# devices that don't belong together
+cp ssd ssd2
+cp meta meta2
+image hdd2 512M
+"$DMTIER" format --force ssd hdd meta >/dev/null
+dmtier_is 8 "another tier device's SSD" table ssd2 hdd meta
+like "$ERR" "ssd2 belongs to another tier device" "... says why"
+dmtier_is 8 "another tier device's METADATA" table ssd hdd meta2
+dmtier_is 8 "HDD too small" table ssd hdd2 meta
+like "$ERR" "not its slow device" "... says why"
+dmtier_is 8 "wrong order" table meta hdd ssd
+dmtier_is 8 "the same device twice" table ssd ssd meta
+dmtier_is 8 "blank METADATA" table ssd hdd hdd2
+meta_edit meta sb version 2
+dmtier_is 64 "newer METADATA" table ssd hdd meta
+dmtier_is 16 "a device too few" table ssd hdd
+
+done_testing

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/* Policies as words of a command line, checked before the kernel sees them. */
+#ifndef TIER_TOOLS_POLICY_WORDS_H
+#define TIER_TOOLS_POLICY_WORDS_H
+
+/**
+ * policy_words_check() - would this policy start?
+ * @argc: number of words
+ * @argv: NAME [KEY VALUE]... [next NAME [KEY VALUE]...]...
+ * @why: TEXT_LEN bytes
+ *
+ * Policies that are not linked in pass: the kernel may have them.
+ * Return: 0 or -EINVAL.
+ */
+int policy_words_check(unsigned int argc, char **argv, char *why);
+
+#endif /* TIER_TOOLS_POLICY_WORDS_H */
