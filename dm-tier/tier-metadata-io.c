@@ -21,16 +21,18 @@ static void batch_put(struct tier_batch *b)
 }
 
 /* Context: any, also interrupt */
-static void io_done(unsigned long error, void *context)
+static void io_done(unsigned long error, unsigned long unsup, void *context)
 {
 	struct tier_md_io *io = context;
 
-	if (error) {
+	if (error | unsup) {
 		memset(io->buf, 0, io->zero);
 		atomic_set(&io->batch->failed, 1);
 	}
 	batch_put(io->batch);
 }
+
+DEFINE_TIER_DM_IO_NOTIFY(io_done)
 
 void tier_batch_start(struct tier_batch *b, struct dm_io_client *client)
 {
@@ -48,7 +50,7 @@ void tier_batch_add(struct tier_batch *b, struct tier_md_io *io, blk_opf_t opf,
 		.bi_opf = opf,
 		.mem.type = DM_IO_VMA,
 		.mem.ptr.vma = buf,
-		.notify.fn = io_done,
+		.notify.fn = tier_dm_io_notify(io_done),
 		.notify.context = io,
 		.client = b->client,
 	};
@@ -57,8 +59,8 @@ void tier_batch_add(struct tier_batch *b, struct tier_md_io *io, blk_opf_t opf,
 	io->buf = buf;
 	io->zero = is_read(opf) ? where->count << SECTOR_SHIFT : 0;
 	atomic_inc(&b->pending);
-	if (dm_io(&req, 1, where, NULL, IOPRIO_DEFAULT))
-		io_done(1, io);
+	if (dm_io(&req, 1, where, NULL, NULL, IOPRIO_DEFAULT))
+		io_done(1, 0, io);
 }
 
 int tier_batch_wait(struct tier_batch *b)
@@ -79,8 +81,13 @@ int tier_bdev_rw(struct dm_io_client *client, blk_opf_t opf, struct block_device
 		.mem.ptr.vma = buf,
 		.client = client,
 	};
+	unsigned long error = 0, unsup = 0;
+	int r;
 
-	return dm_io(&req, 1, &where, NULL, IOPRIO_DEFAULT);
+	r = dm_io(&req, 1, &where, &error, &unsup, IOPRIO_DEFAULT);
+	if (!r && (error | unsup))
+		r = -EIO;
+	return r;
 }
 
 struct dm_io_region tier_md_region(struct tier_metadata *md, u64 block, u64 nr)

@@ -33,7 +33,7 @@
 #include "core/args.h"
 #include "core/fill.h"
 #include "core/map.h"
-#include "tier-lock.h"
+#include "core/lock.h"
 #include "tier-metadata.h"
 #include "tier-policy.h"
 

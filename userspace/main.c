@@ -13,13 +13,10 @@
 
 #define LINK_PREFIX	"tier_"	/* tier_format is dmtier format */
 
-/* linked in when the simulator is */
-extern const struct verb verb_sim __attribute__((weak));
-
 static const struct verb * const verbs[] = {
 	&verb_format, &verb_check, &verb_table, &verb_create, &verb_remove, &verb_status,
 	&verb_flush, &verb_mode, &verb_set, &verb_policy, &verb_promote, &verb_demote, &verb_pin,
-	&verb_unpin, &verb_invalidate, &verb_size, &verb_sim,
+	&verb_unpin, &verb_invalidate, &verb_size,
 };
 
 #define NR_VERBS	(sizeof(verbs) / sizeof(verbs[0]))
@@ -48,7 +45,7 @@ static const struct verb *find_verb(const char *name)
 	unsigned int i;
 
 	for (i = 0; i < NR_VERBS; i++)
-		if (verbs[i] && !strcmp(verbs[i]->name, name))
+		if (!strcmp(verbs[i]->name, name))
 			return verbs[i];
 	return NULL;
 }
@@ -121,8 +118,7 @@ static int print_help(void)
 	       "       dmtier help [VERB]\n\n"
 	       "Makes one fast block device out of an SSD, a HDD and a small metadata device.\n\n");
 	for (i = 0; i < NR_VERBS; i++)
-		if (verbs[i])
-			printf("  %-11s%s\n", verbs[i]->name, verbs[i]->summary);
+		printf("  %-11s%s\n", verbs[i]->name, verbs[i]->summary);
 	printf("\nDevices come in the order SSD HDD METADATA.  See dmtier(8).\n");
 	return TOOL_OK;
 }

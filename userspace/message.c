@@ -14,6 +14,7 @@
 #include "lib/dm.h"
 #include "lib/flush.h"
 #include "lib/policy-registry.h"
+#include "lib/policy-words.h"
 #include "lib/status-parse.h"
 #include "lib/table-line.h"
 #include "lib/text.h"
@@ -216,8 +217,8 @@ const struct verb verb_set = {
 static int run_policy(int argc, char **argv)
 {
 	int code = parse_line(&verb_policy, argc, argv, 2, 0, "a name and a policy");
+	char why[TEXT_LEN], *text, **words;
 	unsigned int nr, i;
-	char *text, **words;
 
 	if (code != TOOL_CONTINUE)
 		return code;
@@ -226,7 +227,12 @@ static int run_policy(int argc, char **argv)
 	for (i = (unsigned int)optind + 1; i < (unsigned int)argc; i++)
 		text = text_append(text, " %s", argv[i]);
 	words = table_split(text, &nr);
-	code = send(argv[optind], words, nr);
+	if (policy_words_check(nr - 1, words + 1, why)) {
+		text_error("%s", why);
+		code = TOOL_USAGE;
+	} else {
+		code = send(argv[optind], words, nr);
+	}
 	free(words);
 	free(text);
 	return code;

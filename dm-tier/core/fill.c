@@ -60,9 +60,10 @@
 #define VISIT_GRANULES	300U		/* granules of 4 KiB transferred in the time of a visit */
 #define VISIT_WEIGHT	8		/* how a visit saved compares with a granule used */
 
-#define REGION_GRANULES	512U	/* counts are halved here */
-#define TOTAL_GRANULES	4096U
-#define PRIOR_GRANULES	48U	/* weight of what is taken from above */
+/* Fills' worth of granules: a fill has 2^(n-1) of ring n, which go the same way more often than not. */
+#define PRIOR_FILLS	8U	/* weight of what is taken from above */
+#define REGION_FILLS	64U	/* counts are halved here */
+#define TOTAL_FILLS	256U
 
 #define PROBE_MISSES	16U
 #define GIVE_UP_MISSES	16384U	/* a followed group may be given up for a new one after so many */
@@ -92,6 +93,7 @@ struct group {
 struct recent {
 	u64 area;		/* number + 1 */
 	u64 granule;
+	bool probe;		/* looked further than its region would */
 };
 
 struct tier_fill {
@@ -199,8 +201,8 @@ static void __end_granules(struct tier_fill *f, struct group *g, u64 mask, bool 
 		}
 		if (!ring)
 			continue;
-		count_ring(&region->ring[ring - 1], 1, used, visits, REGION_GRANULES);
-		count_ring(&f->total[ring - 1], 1, used, visits, TOTAL_GRANULES);
+		count_ring(&region->ring[ring - 1], 1, used, visits, REGION_FILLS << (ring - 1));
+		count_ring(&f->total[ring - 1], 1, used, visits, TOTAL_FILLS << (ring - 1));
 	}
 	if (!g->spec)
 		f->followed--;
@@ -214,12 +216,13 @@ static void __end_granules(struct tier_fill *f, struct group *g, u64 mask, bool 
 static void ring_value(struct tier_fill *f, const struct region *region, u32 i, u32 *used, u32 *visits)
 {
 	const struct ring *r = &region->ring[i], *t = &f->total[i];
+	u32 weight = PRIOR_FILLS << i;
 
 	/* The guess has a used granule in eight save a visit. */
-	*used = (t->used * ONE + first_used[i] * PRIOR_GRANULES) / (t->ended + PRIOR_GRANULES);
-	*visits = (t->visits * ONE + first_used[i] / 8 * PRIOR_GRANULES) / (t->ended + PRIOR_GRANULES);
-	*used = (r->used * ONE + *used * PRIOR_GRANULES) / (r->ended + PRIOR_GRANULES);
-	*visits = (r->visits * ONE + *visits * PRIOR_GRANULES) / (r->ended + PRIOR_GRANULES);
+	*used = (t->used * ONE + first_used[i] * weight) / (t->ended + weight);
+	*visits = (t->visits * ONE + first_used[i] / 8 * weight) / (t->ended + weight);
+	*used = (r->used * ONE + *used * weight) / (r->ended + weight);
+	*visits = (r->visits * ONE + *visits * weight) / (r->ended + weight);
 }
 
 static u32 __best_level(struct tier_fill *f, struct region *region)
@@ -249,14 +252,17 @@ u32 tier_fill_extent(struct tier_fill *f, u64 sector)
 	struct region *region = find_region(f, granule);
 	struct recent *recent = &f->recent[hash_64(area, RECENT_BITS)];
 	u32 level, sectors;
+	bool probe;
 
 	spin_lock(&f->lock);
 	f->misses++;
 	level = __best_level(f, region);
-	if (++region->misses % PROBE_MISSES == 0)
+	probe = ++region->misses % PROBE_MISSES == 0;
+	if (probe)
 		level = min(f->max_level, level + 1 + region->misses / PROBE_MISSES % 3);
 	recent->area = area + 1;
 	recent->granule = granule;
+	recent->probe = probe;
 	sectors = level ? f->granule_sectors << level : 0;
 	if (level)
 		f->stats.extents++;
@@ -282,23 +288,38 @@ static struct group *__find_group(struct tier_fill *f, u64 group)
 	return NULL;
 }
 
-/* A free place, or the oldest if it is old enough to be given up; NULL: follow no more for now. */
-static struct group *__new_group(struct tier_fill *f, u64 group)
+/*
+ * A free place, or the oldest if it is old enough to be given up; NULL: follow no more for now.  Half of
+ * the places are for probes, from which there is more to learn.
+ */
+static struct group *__new_group(struct tier_fill *f, u64 group, bool probe)
 {
 	struct group *set = f->groups[hash_64(group, SET_BITS)], *g = &set[0];
-	u32 i;
+	u32 i, busy = 0;
 
-	for (i = 0; i < NR_WAYS && g->spec; i++)
+	for (i = 0; i < NR_WAYS; i++) {
+		busy += !!set[i].spec;
+		if (!g->spec)
+			continue;
 		if (!set[i].spec || f->misses - set[i].born > f->misses - g->born)
 			g = &set[i];
-	if (g->spec) {
-		if (f->misses - g->born < GIVE_UP_MISSES)
-			return NULL;
-		__end_granules(f, g, g->spec, false);
 	}
+	if (g->spec && f->misses - g->born >= GIVE_UP_MISSES)
+		__end_granules(f, g, g->spec, false);
+	else if (g->spec || (busy >= NR_WAYS / 2 && !probe))
+		return NULL;
 	g->group = group;
 	g->born = f->misses;
 	return g;
+}
+
+/* The miss that led to reading @granule, NULL: not known any longer */
+static struct recent *__find_recent(struct tier_fill *f, u64 granule)
+{
+	u64 area = granule * f->granule_sectors >> AREA_SHIFT;
+	struct recent *recent = &f->recent[hash_64(area, RECENT_BITS)];
+
+	return recent->area == area + 1 ? recent : NULL;
 }
 
 /* The granules of @block in its group, as a mask */
@@ -318,15 +339,18 @@ static u64 whole_block(struct tier_fill *f)
 bool tier_fill_done(struct tier_fill *f, u64 block, u64 spec_mask)
 {
 	u64 group, mask = block_mask(f, block, spec_mask & whole_block(f), &group);
-	u64 area, granule;
 	struct recent *recent;
 	struct group *g;
 	u32 bit, i, ring;
+	u64 granule;
 
+	if (!mask)
+		return false;
 	spin_lock(&f->lock);
+	recent = __find_recent(f, block * f->block_granules);
 	g = __find_group(f, group);
 	if (!g)
-		g = mask ? __new_group(f, group) : NULL;
+		g = __new_group(f, group, recent && recent->probe);
 	if (!g) {
 		spin_unlock(&f->lock);
 		return false;
@@ -341,10 +365,10 @@ bool tier_fill_done(struct tier_fill *f, u64 block, u64 spec_mask)
 		bit = __ffs64(mask);
 		mask &= mask - 1;
 		granule = (group << GROUP_SHIFT) + bit;
-		area = granule * f->granule_sectors >> AREA_SHIFT;
-		recent = &f->recent[hash_64(area, RECENT_BITS)];
-		/* Where the miss is not known any longer, the granule is followed but counts for no ring. */
-		ring = recent->area == area + 1 ? fls64(recent->granule ^ granule) : 0;
+		/* A block may be larger than the area. */
+		recent = __find_recent(f, granule);
+		/* Where the miss is not known the granule is followed but counts for no ring. */
+		ring = recent ? fls64(recent->granule ^ granule) : 0;
 		for (i = 0; i < RING_PLANES; i++) {
 			g->ring[i] &= ~(1ULL << bit);
 			g->ring[i] |= (u64)(ring >> i & 1) << bit;

@@ -3,6 +3,7 @@
 #ifndef TIER_GEOMETRY_H
 #define TIER_GEOMETRY_H
 
+#include <linux/math64.h>
 #include "tier-format.h"
 #include "tier-types.h"
 
@@ -130,8 +131,12 @@ u64 tier_nr_hint_pages(const struct tier_geometry *g);
 static inline u32 tier_block_region(const struct tier_geometry *g, tier_block_t b)
 {
 	u64 r = tier_from_block(b) >> g->region_shift;
+	u32 rem;
 
-	return r < g->nr_regions ? r : (u32)(r % g->nr_regions);
+	if (r < g->nr_regions)
+		return r;
+	div_u64_rem(r, g->nr_regions, &rem);
+	return rem;
 }
 
 #endif /* TIER_GEOMETRY_H */

@@ -6,10 +6,10 @@
 set -euo pipefail
 
 STEPS=6
-DATA_MIB=384		# size of the file that is worked on
-PROBE_S=3		# seconds of each measurement: the devices alone,
-RUN_S=20		# the workload,
-WARM_S=40		# and the same in between, for the cache to get warm
+DATA_MIB=256		# size of the file that is worked on
+PROBE_S=2		# seconds of each measurement: the devices alone,
+RUN_S=15		# the workload,
+WARM_S=30		# and the same in between, for the cache to get warm
 ENOUGH=3		# the warm device must be so many times faster than the hard disk
 NAME=demo
 MNT=/run/demo
@@ -58,7 +58,7 @@ trap on_exit EXIT
 # probe DEVICE		random 4 KiB reads a second of a bare device
 probe()
 {
-	fio --thread --name=probe --filename="$1" --readonly --rw=randread --bs=4k --direct=1 --ioengine=libaio \
+	fio --thread --eta=never --name=probe --filename="$1" --readonly --rw=randread --bs=4k --direct=1 --ioengine=libaio \
 		--iodepth=8 --time_based --runtime=$PROBE_S --output-format=json |
 		jq -r '.jobs[0].read.iops | round'
 }
@@ -66,7 +66,7 @@ probe()
 # workload SECONDS FILE		the same for all; the figures go to FILE
 workload()
 {
-	fio --thread --name=work --filename=$MNT/data --rw=randrw --rwmixread=90 --bs=4k \
+	fio --thread --eta=never --name=work --filename=$MNT/data --rw=randrw --rwmixread=90 --bs=4k \
 		--random_distribution=zipf:1.2 --direct=1 --ioengine=libaio --iodepth=8 --time_based --runtime="$1" \
 		--randrepeat=0 --output-format=json --output="$2"
 }
@@ -119,6 +119,7 @@ row()
 mount_it() { mkdir -p $MNT && mount -t ext4 -o noatime "$1" $MNT; }
 
 next_step "A machine with a hard disk, an SSD, and the dm-tier modules"
+# shellcheck disable=SC2119
 load_modules
 say "kernel $(uname -r), virtual: one processor, emulated"
 hdd_iops=$(probe /dev/hdd)
@@ -131,14 +132,15 @@ run "$DMTIER" format /dev/ssd /dev/hdd /dev/meta
 run "$DMTIER" create $NAME /dev/ssd /dev/hdd /dev/meta
 run mkfs.ext4 -q -T largefile -E lazy_itable_init=0,lazy_journal_init=0 /dev/mapper/$NAME
 mount_it /dev/mapper/$NAME
-fio --thread --name=layout --filename=$MNT/data --rw=write --bs=1M --size=${DATA_MIB}M --direct=1 --ioengine=libaio \
+fio --thread --eta=never --name=layout --filename=$MNT/data --rw=write --bs=1M --size=${DATA_MIB}M --direct=1 --ioengine=libaio \
 	--iodepth=4 --end_fsync=1 --output=/run/layout.txt
 umount $MNT
 
 next_step "The hard disk alone: write everything back, stop the tier device, measure"
 run "$DMTIER" remove --flush $NAME
 say "Nothing is dirty now, so the file system is all on the hard disk and can be used without the SSD." \
-	"Workload: 4 KiB, 90 % reads, 10 % writes, a few blocks much hotter than others (zipf 1.2), $RUN_S s"
+	"Workload: 4 KiB requests, 8 at a time, 90 % reads and 10 % writes, some places in the file much" \
+	"hotter than others (zipf 1.2), past the page cache; $RUN_S s of it"
 mount_it /dev/hdd
 workload $RUN_S /run/hdd.json
 umount $MNT
@@ -150,13 +152,13 @@ mount_it /dev/mapper/$NAME
 say "The same workload on the same file, $RUN_S s with nothing on the SSD at first,"
 measure cold $RUN_S
 cold_hits=$HITS
-say "$WARM_S s more to get warm,"
+say "$WARM_S s of it for the SSD to get warm,"
 measure between $WARM_S
 say "and again $RUN_S s, warm"
 measure warm $RUN_S
 warm_hits=$HITS
 
-next_step "Result"
+next_step "What came out of it (p99: 99 of 100 requests were faster than that)"
 printf '     %-22s %8s %12s %12s %12s %9s %9s\n' "" IOPS "mean" "p99 read" "p99 write" "from SSD" "faster"
 row "hard disk alone" /run/hdd.json
 row "with dm-tier, cold" /run/cold.json "$cold_hits"
@@ -164,7 +166,7 @@ row "with dm-tier, warm" /run/warm.json "$warm_hits"
 echo
 run "$DMTIER" status $NAME
 
-next_step "Stop, and check what is left"
+next_step "Write everything back, stop, and check what is left"
 sum_there=$(md5sum <$MNT/data)
 umount $MNT
 run "$DMTIER" remove --flush $NAME

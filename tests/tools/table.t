@@ -19,8 +19,8 @@ run "$DMTIER" table --mode passthrough ssd hdd meta
 like "$OUT" " 128 1 passthrough " "--mode"
 run "$DMTIER" table --policy "lru" ssd hdd meta
 like "$OUT" " lru 0$" "--policy with a name only"
-run "$DMTIER" table --policy "seqbypass threshold 1024 next clock2q" ssd hdd meta
-like "$OUT" " seqbypass 4 threshold 1024 next clock2q$" "--policy with words"
+run "$DMTIER" table --policy "seqbypass read_cutoff_sectors 1024 next clock2q" ssd hdd meta
+like "$OUT" " seqbypass 4 read_cutoff_sectors 1024 next clock2q$" "--policy with words"
 run "$DMTIER" table --feature no_discard_passdown --feature "dirty_high 60" ssd hdd meta
 like "$OUT" " 128 4 writethrough no_discard_passdown dirty_high 60 " "--feature"
 
@@ -35,6 +35,12 @@ dmtier_is 16 "value out of range" table --feature "dirty_high 200" ssd hdd meta
 like "$ERR" "200.*1 to 99" "... says what would be right"
 dmtier_is 16 "mode given twice" table --feature writeback ssd hdd meta
 dmtier_is 16 "policy with half a pair" table --policy "lru key" ssd hdd meta
+like "$ERR" "a tunable has no value" "... says why"
+dmtier_is 16 "policy with an unknown tunable" table --policy "clock2q nonsense 1" ssd hdd meta
+like "$ERR" "tunables of clock2q" "... lists those it has"
+dmtier_is 16 "policy with a bad value" table --policy "clock2q small_percent 200" ssd hdd meta
+dmtier_is 16 "filter without another policy" table --policy "seqbypass" ssd hdd meta
+dmtier_is 0 "a policy that only the kernel knows" table --policy "other key 1" ssd hdd meta
 dmtier_is 16 "empty policy" table --policy "" ssd hdd meta
 
 # names with blanks and backslashes are quoted as device-mapper wants it

@@ -82,7 +82,9 @@ static void add_description(char *list, const char *text)
 
 	if (strstr(list, text) || used + strlen(text) + 3 > TEXT_LEN / 2)
 		return;
-	snprintf(list + used, TEXT_LEN - used, "%s%s", used ? ", " : "", text);
+	if (used)
+		text_copy(list + used, TEXT_LEN - used, ", ");
+	text_copy(list + strlen(list), TEXT_LEN - strlen(list), text);
 }
 
 int signature_find(const struct bdev *b, char *found, char *why)

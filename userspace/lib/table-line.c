@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/args.h"
+#include "policy-words.h"
 #include "table-line.h"
 #include "text.h"
 
@@ -84,6 +85,18 @@ static char *append_words(char *line, const char *text, const char *first)
 	return line;
 }
 
+static int check_policy(const struct tier_args *args, char *why)
+{
+	char **words = text_alloc(args->policy_argc + 1, sizeof(*words));
+	int r;
+
+	words[0] = (char *)args->policy;
+	memcpy(words + 1, args->policy_argv, args->policy_argc * sizeof(*words));
+	r = policy_words_check(args->policy_argc + 1, words, why);
+	free(words);
+	return r;
+}
+
 static int accepted(const char *params, char *why)
 {
 	char *copy = text_format("%s", params);
@@ -97,8 +110,7 @@ static int accepted(const char *params, char *why)
 	if (r)
 		text_why(why, 0, "%s", error[0] ? error : "the table line makes no sense");
 	else
-		r = policy_words_check(argc - args_before_policy(argc, args.policy_argc),
-				       argv + args_before_policy(argc, args.policy_argc), why);
+		r = check_policy(&args, why);
 	free(argv);
 	free(copy);
 	return r;

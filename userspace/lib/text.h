@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define TEXT_LEN	512	/* room for a sentence */
+#define TEXT_LEN	1024	/* room for a sentence */
 #define TEXT_SIZE_LEN	32	/* room for a size */
 
 /* set by main(): "dmtier format" or the like, stands before every message */

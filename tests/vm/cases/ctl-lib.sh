@@ -68,7 +68,7 @@ get_status()
 # has NAME KEY OP VALUE		a number of the status; OP as in test
 has()
 {
-	get_status "$1" && [ "${S[$2]}" "$3" "$4" ]
+	get_status "$1" && test "${S[$2]}" "$3" "$4"
 }
 
 # is_mode NAME MODE		wanted and reached

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Stripes and holds: see tier-lock.h */
+/* Stripes and holds: see lock.h */
 #include <linux/bits.h>
-#include "tier-lock.h"
+#include <linux/lockdep.h>
+#include "lock.h"
 
 #define R BIT(TIER_HOLD_READ)
 #define W BIT(TIER_HOLD_WRITE)

@@ -15,9 +15,10 @@
  * A WRITE does not wait for a COPY: it poisons the granules in it, which then stay dirty.  So foreground
  * writes never wait for write back.  A hold that has to wait queues; later holds queue behind it.
  */
-#ifndef TIER_LOCK_H
-#define TIER_LOCK_H
+#ifndef TIER_CORE_LOCK_H
+#define TIER_CORE_LOCK_H
 
+#include <linux/cache.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include "tier-types.h"
@@ -100,4 +101,4 @@ void __tier_hold_release(struct tier_stripe *s, struct tier_hold *h, void (*gran
 /* does anything in flight, or waiting, touch this block? */
 bool __tier_block_busy(struct tier_stripe *s, tier_block_t block);
 
-#endif /* TIER_LOCK_H */
+#endif /* TIER_CORE_LOCK_H */
