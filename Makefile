@@ -112,7 +112,7 @@ install:		## modules, programs, man pages (KVER, PREFIX, DESTDIR)
 	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); fi
 	find userspace -maxdepth 1 -type f -perm -u+x -exec install -m 755 -t $(SBINDIR) {} +
 	find userspace -maxdepth 1 -type l -exec cp -P -t $(SBINDIR) {} +
-	for f in docs/man/*.[1-8]; do \
+	for f in docs/*.[1-8]; do \
 		[ ! -e "$$f" ] || install -D -m 644 -t $(MANDIR)/man$${f##*.} "$$f" || exit; done
 
 .PHONY: uninstall
@@ -121,7 +121,7 @@ uninstall:		## what install has put there
 	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); fi
 	find userspace -maxdepth 1 \( -type l -o -type f -perm -u+x \) -printf '%f\n' | \
 		while read -r f; do rm -f "$(SBINDIR)/$$f"; done
-	for f in docs/man/*.[1-8]; do rm -f "$(MANDIR)/man$${f##*.}/$${f##*/}"; done
+	for f in docs/*.[1-8]; do rm -f "$(MANDIR)/man$${f##*.}/$${f##*/}"; done
 
 .PHONY: clean
 clean:			## everything that was built

@@ -31,7 +31,7 @@ static const char *conflict(struct tier *t, bool same_md_too, const u8 *uuid)
 			return "fast device is in use by another active tier device";
 		if (uses(o, t->slow.dm->bdev->bd_dev))
 			return "slow device is in use by another active tier device";
-		if (uuid && !memcmp(uuid, tier_metadata_sb(o->md)->uuid, 16))
+		if (uuid && !memcmp(uuid, o->claim_uuid, sizeof(o->claim_uuid)))
 			return "metadata with this UUID are active in another tier device";
 	}
 	return NULL;
@@ -65,8 +65,11 @@ int tier_claim(struct tier *t, const u8 *uuid, const char **why)
 {
 	mutex_lock(&claims_lock);
 	*why = conflict(t, true, uuid);
-	if (!*why && list_empty(&t->claim))
-		list_add(&t->claim, &claims);
+	if (!*why) {
+		memcpy(t->claim_uuid, uuid, sizeof(t->claim_uuid));
+		if (list_empty(&t->claim))
+			list_add(&t->claim, &claims);
+	}
 	mutex_unlock(&claims_lock);
 	return *why ? -EBUSY : 0;
 }

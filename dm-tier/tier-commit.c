@@ -333,6 +333,8 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 	spin_unlock_irqrestore(&s->lock, flags);
 	if (!freed)
 		return;
+	if (old & TIER_SLOT_PINNED)
+		atomic_dec(&t->nr_pinned);
 	if (old & TIER_SLOT_TRACKED)
 		tier_fill_evicted(t->fill, tier_from_block(block));
 	t->policy->type->removed(t->policy, block, sn->slot,

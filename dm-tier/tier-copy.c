@@ -9,13 +9,22 @@
  * Each step runs in the worker; a step's last bio queues the next one.  copy_end() frees all.
  */
 #include <linux/mm.h>
+#include <linux/moduleparam.h>
 #include <linux/slab.h>
 #include "tier.h"
 #include "tier-trace.h"
 
 #define MAX_COPY_SECTORS	2048U	/* 1 MiB */
 #define MAX_PARTS		64U
-#define MAX_FILL_PAGES		8192	/* 32 MiB in use by fills at once */
+
+static unsigned int fill_memory = 32768;
+module_param(fill_memory, uint, 0644);
+MODULE_PARM_DESC(fill_memory, "KiB of memory that read fills and promotions of a device may use at once (32768)");
+
+static int max_fill_pages(void)
+{
+	return min(READ_ONCE(fill_memory), 1U << 30) / (PAGE_SIZE / 1024);
+}
 
 /**
  * struct part - a run of granules of one slot
@@ -427,7 +436,7 @@ static u64 take_part(struct copy *c, tier_block_t block, u64 mask, u32 at, u64 m
 		kept = true;
 	}
 	if (pin)
-		tier_slot_change_flags(&t->map, p->slot, 0, TIER_SLOT_PINNED);
+		__tier_slot_pin(t, p->slot, true);
 	got = p->hold.mask;
 	c->nr_parts++;
 out:
@@ -510,7 +519,7 @@ void tier_copy_fill(struct tier_io *io)
 	u32 extent;
 	u64 got = 0;
 
-	if (atomic_read(&t->fill_pages) <= MAX_FILL_PAGES)
+	if (atomic_read(&t->fill_pages) <= max_fill_pages())
 		c = copy_new(t, io);
 	percpu_down_read(&t->config_sem);
 	if (!c || t->mode == TIER_MODE_PASSTHROUGH || !tier_may_use_fast(t))
@@ -717,7 +726,9 @@ static u32 take_dirty(struct copy *c, tier_block_t block, u32 at, bool join, u32
 
 	spin_lock_irqsave(&s->lock, flags);
 	slot = tier_map_lookup(&t->map, block);
-	if (slot != TIER_NO_SLOT && !(tier_slot_flags(&t->map, slot) & TIER_SLOT_WB_FAILED))
+	/* beside a discard it stays dirty: the slow device may lose again what is written to it there */
+	if (slot != TIER_NO_SLOT && !(tier_slot_flags(&t->map, slot) & TIER_SLOT_WB_FAILED) &&
+	    !tier_in_discard(t, tier_block_sector(t, block), tier_block_len(t, block)))
 		dirty = tier_slot_dirty(&t->map, slot) & tier_granule_mask(at, 63);
 	while (dirty) {
 		first = __ffs64(dirty);

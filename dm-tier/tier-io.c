@@ -92,6 +92,18 @@ void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 	__tier_slot_changed(t, slot);
 }
 
+void __tier_slot_pin(struct tier *t, tier_slot_t slot, bool pin)
+{
+	if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_PINNED) != pin)
+		return;
+	tier_slot_change_flags(&t->map, slot, TIER_SLOT_PINNED, pin ? TIER_SLOT_PINNED : 0);
+	if (pin)
+		atomic_inc(&t->nr_pinned);
+	else
+		atomic_dec(&t->nr_pinned);
+	__tier_slot_changed(t, slot);
+}
+
 /* a slot given up is used again after all; the policy is told by the caller, unlocked */
 void __tier_slot_reuse(struct tier *t, tier_slot_t slot)
 {
@@ -120,7 +132,9 @@ tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block)
  * Could a durable record (or the one that a commit is writing) say that one of these granules is clean,
  * while this write makes the copy and the slow device differ?  A granule that is dirty in core needs no
  * mark: its record says dirty, or says clean while the region is still marked from the write that made it
- * dirty.  One that is invalid in core is so in the record too, unless one was lost since.
+ * dirty.  One that is invalid in core is so in the record too, unless one was lost since.  A slot without
+ * any record yet gets one as soon as a commit takes its snapshot, which may be while this write is under
+ * way: then what is valid now is in it.
  */
 static bool __needs_intent(struct tier *t, tier_slot_t slot, u64 mask)
 {
@@ -130,9 +144,9 @@ static bool __needs_intent(struct tier *t, tier_slot_t slot, u64 mask)
 	if (slot == TIER_NO_SLOT)
 		return false;
 	flags = tier_slot_flags(&t->map, slot);
-	if (flags & TIER_SLOT_FRESH)
-		return false;
-	maybe_clean = flags & TIER_SLOT_LOST ? ~0ULL : tier_slot_valid(&t->map, slot);
+	maybe_clean = tier_slot_valid(&t->map, slot);
+	if ((flags & (TIER_SLOT_LOST | TIER_SLOT_FRESH)) == TIER_SLOT_LOST)
+		maybe_clean = ~0ULL;
 	return mask & maybe_clean & ~tier_slot_dirty(&t->map, slot);
 }
 
@@ -335,8 +349,8 @@ static void plan_fua(struct tier_io *io)
 			io->flags |= TIER_IO_FAST_FUA;
 		else
 			io->flags |= TIER_IO_COMMIT;
-	} else if (!(tier_slot_flags(&t->map, io->slot) & TIER_SLOT_FRESH) &&
-		   (!__slot_settled(t, io->slot) || (io->mask & dirty) || io->drop)) {
+	} else if (!__slot_settled(t, io->slot) || (io->mask & dirty) || io->drop) {
+		/* a record may say, or be about to say, that the fast device has it */
 		io->flags |= TIER_IO_COMMIT;
 	}
 }

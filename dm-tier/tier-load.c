@@ -100,6 +100,7 @@ static int alloc_core(struct tier *t)
 	t->nr_intents = 0;
 	atomic_set(&t->nr_used, 0);
 	atomic_set(&t->nr_evicted, 0);
+	atomic_set(&t->nr_pinned, 0);
 	atomic_set(&t->nr_dirty_slots, 0);
 	atomic64_set(&t->nr_dirty, 0);
 	atomic_set(&t->nr_changed, 0);
@@ -119,6 +120,7 @@ static int alloc_core(struct tier *t)
 void tier_unload(struct tier *t)
 {
 	t->loaded = false;
+	t->checkpoints_reset = 0;
 	tier_unclaim(t);
 	if (t->policy)
 		tier_policy_stop(t);
@@ -178,6 +180,8 @@ static int load_slot(void *context, tier_slot_t slot, const struct tier_record *
 	tier_map_insert(&t->map, slot, rec->block, rec->flags & TIER_REC_FLAGS);
 	tier_slot_set_granules(&t->map, slot, rec->valid, rec->dirty);
 	atomic_inc(&t->nr_used);
+	if (rec->flags & TIER_REC_PINNED)
+		atomic_inc(&t->nr_pinned);
 	if (rec->dirty) {
 		atomic64_add(hweight64(rec->dirty), &t->nr_dirty);
 		atomic_inc(&t->nr_dirty_slots);
@@ -447,9 +451,8 @@ static int load(struct tier *t, u64 *intent)
 		return r;
 	/* with dirty data, what was wanted last can't be known to be reached */
 	t->settled = atomic64_read(&t->nr_dirty) ? TIER_MODE_WRITEBACK : t->mode;
-	tier_metadata_set_mode(t->md, t->mode);
 	t->loaded = true;
-	return 0;
+	return tier_metadata_set_mode(t->md, t->mode);
 }
 
 /**

@@ -6,6 +6,7 @@
 #include <linux/slab.h>
 #include "tier.h"
 
+#define MAX_RETRIES		500	/* 10 ms each: for a free slot */
 #define MAX_PROMOTE_PAGES	1024	/* 4 MiB of copies under way */
 
 /* change the mode: bios decided from here on follow it; tier_drain_check() sees when the others are done */
@@ -14,7 +15,8 @@ static int set_mode(struct tier *t, enum tier_mode mode)
 	percpu_down_write(&t->config_sem);
 	t->mode = mode;
 	percpu_up_write(&t->config_sem);
-	tier_metadata_set_mode(t->md, mode);
+	if (tier_metadata_set_mode(t->md, mode))
+		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
 	tier_wb_kick(t);
 	tier_event(t);
 	return 0;
@@ -32,8 +34,7 @@ static int set_tunable(struct tier *t, const char *key, const char *value, char 
 			scnprintf(error, TIER_ERROR_LEN, "neither dm-tier nor policy %s has a tunable \"%.32s\"",
 				  t->policy->type->name, key);
 		else if (r)
-			scnprintf(error, TIER_ERROR_LEN, "bad value \"%.32s\" of \"%.32s\"; policy tunables: %s",
-				  value, key, t->policy->type->tunables_help ?: "");
+			tier_policy_bad_value(t->policy, key, value, error);
 	}
 	tier_set_reserve(t);
 	percpu_up_write(&t->config_sem);
@@ -63,7 +64,7 @@ static bool promote_next(struct tier *t)
 {
 	u64 block;
 
-	tier_tokens_refill(t);
+	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
 	if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
 		return false;
 	spin_lock(&t->promote_lock);
@@ -136,11 +137,20 @@ static void change_pin(struct tier *t, tier_block_t block, bool pin)
 	spin_lock_irq(&s->lock);
 	slot = tier_map_lookup(&t->map, block);
 	if (slot != TIER_NO_SLOT && tier_slot_valid(&t->map, slot) &&
-	    !(tier_slot_flags(&t->map, slot) & TIER_SLOT_PINNED) == pin) {
-		tier_slot_change_flags(&t->map, slot, TIER_SLOT_PINNED, pin ? TIER_SLOT_PINNED : 0);
-		__tier_slot_changed(t, slot);
-	}
+	    !(tier_slot_flags(&t->map, slot) & TIER_SLOT_PINNED) == pin)
+		__tier_slot_pin(t, slot, pin);
 	spin_unlock_irq(&s->lock);
+}
+
+static bool is_mapped(struct tier *t, tier_block_t block)
+{
+	struct tier_stripe *s = tier_stripe(t, block);
+	bool mapped;
+
+	spin_lock_irq(&s->lock);
+	mapped = tier_map_lookup(&t->map, block) != TIER_NO_SLOT;
+	spin_unlock_irq(&s->lock);
+	return mapped;
 }
 
 static void demote_block(struct tier *t, tier_block_t block)
@@ -155,6 +165,34 @@ static void demote_block(struct tier *t, tier_block_t block)
 	spin_unlock_irq(&s->lock);
 }
 
+/* bring a block in, and pin it if asked to; false: come again later */
+static bool promote_block(struct tier *t, struct tier_job *job, tier_block_t block)
+{
+	bool pin = job->op == TIER_MSG_PIN;
+
+	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
+	if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
+		return false;
+	if (pin && atomic_read(&t->nr_pinned) >= t->map.nr_slots / 4 * 3) {
+		job->skipped++;
+		return true;
+	}
+	if (!READ_ONCE(t->map.nr_free) && !is_mapped(t, block)) {
+		/* the reclaimer is at it, if it can be done */
+		if (job->retries++ < MAX_RETRIES) {
+			tier_reclaim_kick(t);
+			return false;
+		}
+		job->skipped++;
+	}
+	job->retries = 0;
+	if (pin)
+		change_pin(t, block, true);
+	while (tier_copy_promote(t, block, pin))
+		t->mig_tokens -= min_t(u64, t->mig_tokens, t->g.block_sectors);
+	return true;
+}
+
 /* a step of a job; false: come again later */
 static bool job_block(struct tier *t, struct tier_job *job)
 {
@@ -165,14 +203,7 @@ static bool job_block(struct tier *t, struct tier_job *job)
 	switch (job->op) {
 	case TIER_MSG_PROMOTE:
 	case TIER_MSG_PIN:
-		tier_tokens_refill(t);
-		if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
-			return false;
-		if (job->op == TIER_MSG_PIN)
-			change_pin(t, block, true);
-		while (tier_copy_promote(t, block, job->op == TIER_MSG_PIN))
-			t->mig_tokens -= min_t(u64, t->mig_tokens, t->g.block_sectors);
-		return true;
+		return promote_block(t, job, block);
 	case TIER_MSG_DEMOTE:
 		if (job->pass) {
 			demote_block(t, block);
@@ -220,6 +251,10 @@ void tier_job_work(struct work_struct *work)
 		}
 		if (job->op == TIER_MSG_DEMOTE)
 			tier_commit_kick(t, true);
+		if (job->skipped)
+			DMWARN("%s: %s: %llu blocks were left out, no slot could be had for them (of %u slots, %d are pinned)",
+			       t->name, job->op == TIER_MSG_PIN ? "pin" : "promote", job->skipped, t->map.nr_slots,
+			       atomic_read(&t->nr_pinned));
 		list_del(&job->list);
 		kfree(job);
 		t->nr_jobs--;
@@ -298,8 +333,11 @@ static int invalidate_range(struct tier *t, const struct tier_message *m, char *
 
 static void reset_stats(struct tier *t)
 {
+	struct tier_metadata_info info;
 	int cpu;
 
+	tier_metadata_info(t->md, &info);
+	t->checkpoints_reset = info.checkpoints;
 	/* counts that come in meanwhile may be lost, which nobody can tell from having come before */
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(t->stats, cpu), 0, sizeof(struct tier_stats));

@@ -100,12 +100,20 @@ const struct tier_sb *tier_metadata_sb(const struct tier_metadata *md)
 
 int tier_metadata_set_mode(struct tier_metadata *md, enum tier_mode mode)
 {
+	int r = 0;
+
 	if (mode < 0 || mode >= TIER_NR_MODES)
 		return -EINVAL;
+	if (tier_md_failed(md))
+		return -EIO;
 	mutex_lock(&md->sb_lock);
-	md->sb.mode = mode;
+	if (md->sb.mode != mode) {
+		md->sb_next = md->sb;
+		md->sb_next.mode = mode;
+		r = __tier_md_write_sb(md);
+	}
 	mutex_unlock(&md->sb_lock);
-	return 0;
+	return r ? tier_md_fail(md, "writing the superblock failed", r) : 0;
 }
 
 /*

@@ -113,7 +113,7 @@ int tier_metadata_checkpoint(struct tier_metadata *md);
  */
 int tier_metadata_resize(struct tier_metadata *md, const struct tier_geometry *g);
 
-/* remember the mode asked for; written with the next superblock */
+/* remember the mode asked for, in the superblock; active, any thread; 0 or an error as of a commit */
 int tier_metadata_set_mode(struct tier_metadata *md, enum tier_mode mode);
 
 typedef u32 (*tier_hint_fn)(void *context, tier_slot_t slot);

@@ -8,7 +8,10 @@
 #include "tier-policy-builtin.h"
 
 #define MAX_CHAIN	4	/* filters and the policy */
-#define DEFAULT_POLICY	"clock2q"	/* what "default" means */
+
+static char *default_policy = "clock2q";
+module_param(default_policy, charp, 0444);
+MODULE_PARM_DESC(default_policy, "policy that the name \"default\" stands for (clock2q)");
 
 static DEFINE_MUTEX(registry_lock);	/* guards registry */
 static LIST_HEAD(registry);
@@ -83,7 +86,7 @@ static struct tier_policy_type *get_type(const char *name)
 	struct tier_policy_type *type;
 
 	if (!strcmp(name, "default"))
-		name = DEFAULT_POLICY;
+		name = default_policy;
 	type = try_get_type(name);
 	if (!type && strlen(name) < TIER_POLICY_NAME_LEN) {
 		request_module("dm-tier-%s", name);
@@ -131,17 +134,45 @@ static void free_chain(struct tier_policy *p)
 	}
 }
 
+/* length of the line that begins with a tunable's name; NULL: there is none */
+static const char *help_line(const char *help, const char *key, int *len)
+{
+	size_t n = strlen(key);
+
+	for (; help && *help; help += *len + (help[*len] == '\n')) {
+		*len = strcspn(help, "\n");
+		if (!strncmp(help, key, n) && help[n] == ':')
+			return help;
+	}
+	return NULL;
+}
+
+/**
+ * tier_policy_bad_value() - sentence about a tunable's value
+ * @p: policy, or the first of a chain, that refuses the value
+ * @key: the tunable
+ * @value: the value
+ * @error: TIER_ERROR_LEN bytes
+ */
+void tier_policy_bad_value(const struct tier_policy *p, const char *key, const char *value, char *error)
+{
+	const char *line = NULL;
+	int len = 0;
+
+	for (; p && !line; p = p->next)
+		line = help_line(p->type->tunables_help, key, &len);
+	scnprintf(error, TIER_ERROR_LEN, "bad value \"%.32s\" of \"%.32s\"%s%.*s", value, key,
+		  line ? "; " : "", line ? len : 0, line ?: "");
+}
+
 static int set_arg(struct tier_policy *p, const char *key, const char *value, char *error)
 {
 	int r = p->type->set(p, key, value);
 
 	if (r == -ENOENT)
-		scnprintf(error, TIER_ERROR_LEN, "policy %s has no tunable \"%.32s\"%s%s", p->type->name, key,
-			  p->type->tunables_help && *p->type->tunables_help ? "; it has: " : "",
-			  p->type->tunables_help ?: "");
+		scnprintf(error, TIER_ERROR_LEN, "policy %s has no tunable \"%.32s\"", p->type->name, key);
 	else if (r)
-		scnprintf(error, TIER_ERROR_LEN, "policy %s: bad value \"%.32s\" of \"%.32s\"; tunables: %s",
-			  p->type->name, value, key, p->type->tunables_help ?: "");
+		tier_policy_bad_value(p, key, value, error);
 	return r ? -EINVAL : 0;
 }
 
@@ -156,6 +187,7 @@ static struct tier_policy *make_chain(const struct tier_policy_params *params, u
 	struct tier_policy *p, *next = NULL;
 	unsigned int i, own;
 	char *default_argv[] = { "default" };
+	bool fell_back = false;
 	int r = -EINVAL;
 
 	if (depth >= MAX_CHAIN) {
@@ -170,16 +202,16 @@ static struct tier_policy *make_chain(const struct tier_policy_params *params, u
 	type = get_type(argv[0]);
 	if (!type && fallback && is_known(argv[0])) {
 		DMWARN("%s: policy %s: module dm-tier-%s can't be loaded, the built-in policy is used", device,
-		       argv[0], strcmp(argv[0], "default") ? argv[0] : DEFAULT_POLICY);
+		       argv[0], strcmp(argv[0], "default") ? argv[0] : default_policy);
 		type = get_type("builtin");
-		own = argc;
+		fell_back = true;
 	}
 	if (!type) {
 		unknown_policy(argv[0], error);
 		return ERR_PTR(-EINVAL);
 	}
-	if (type == &tier_policy_builtin && fallback)
-		argc = own = 1;
+	if (fell_back)
+		argc = own = 1;	/* the arguments are those of the other */
 	if (own < argc && !type->filter) {
 		scnprintf(error, TIER_ERROR_LEN, "policy %s is no filter: \"next\" can't follow", type->name);
 		goto put;

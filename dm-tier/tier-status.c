@@ -70,12 +70,12 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	DMEMIT(" %u", TIER_NR_STATS * 2);
 	for (i = 0; i < TIER_NR_STATS; i++)
 		DMEMIT(" %s %llu", tier_stat_names[i],
-		       i == TIER_STAT_CHECKPOINTS ? info.checkpoints : sum_stat(t, i));
-	DMEMIT(" 14 flush %s flush_left %lld intent %u unwritable %lld fast_errors %d jobs %u granules %u",
+		       i == TIER_STAT_CHECKPOINTS ? info.checkpoints - t->checkpoints_reset : sum_stat(t, i));
+	DMEMIT(" 16 flush %s flush_left %lld intent %u unwritable %lld fast_errors %d jobs %u granules %u pinned %d",
 	       flush_names[t->flush_state],
-	       t->flush_state == TIER_FLUSH_RUNNING ? (long long)atomic64_read(&t->nr_dirty) : 0,
+	       t->flush_state == TIER_FLUSH_IDLE ? 0 : (long long)atomic64_read(&t->nr_dirty),
 	       READ_ONCE(t->nr_intents), (long long)atomic64_read(&t->unwritable), atomic_read(&t->fast_errors),
-	       t->nr_jobs, t->g.nr_granules);
+	       t->nr_jobs, t->g.nr_granules, atomic_read(&t->nr_pinned));
 	tier_tunables_emit(&t->tune, true, text, sizeof(text), &words);
 	DMEMIT(" %u %s ", words, text);
 	tier_policy_emit(t, text, sizeof(text));
@@ -102,12 +102,15 @@ static unsigned int emit_policy(struct tier *t, char *result, unsigned int maxle
 static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, words;
+	/* until the metadata are loaded, a mode that wasn't given isn't known */
+	bool mode = t->mode_given || t->loaded;
 	char text[512];
 
 	tier_tunables_emit(&t->tune, false, text, sizeof(text), &words);
-	words += 1 + !t->discard_passdown + t->accept_changed_slow;
-	DMEMIT("%s %s %s %u %u %s", t->fast.dm->name, t->slow.dm->name, t->meta_dev->name, t->block_sectors, words,
-	       tier_mode_name(t->mode));
+	words += mode + !t->discard_passdown + t->accept_changed_slow;
+	DMEMIT("%s %s %s %u %u", t->fast.dm->name, t->slow.dm->name, t->meta_dev->name, t->block_sectors, words);
+	if (mode)
+		DMEMIT(" %s", tier_mode_name(t->mode));
 	if (!t->discard_passdown)
 		DMEMIT(" no_discard_passdown");
 	if (t->accept_changed_slow)

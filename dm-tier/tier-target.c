@@ -52,6 +52,7 @@ void tier_set_health(struct tier *t, enum tier_health health, const char *why)
 			DMERR("%s: %s; from now on %s", t->name, why, what[health]);
 			trace_tier_health(t->name, old, health);
 			tier_event(t);
+			tier_wb_kick(t);	/* a flush that runs ends */
 			return;
 		}
 }
@@ -113,8 +114,10 @@ static void tick_work(struct work_struct *work)
 
 static void start_background(struct tier *t)
 {
-	t->token_time = jiffies;
+	t->wb_token_time = jiffies;
+	t->mig_token_time = jiffies;
 	t->minute = jiffies;
+	WRITE_ONCE(t->slow.last, jiffies);	/* else it was idle since the machine started */
 	WRITE_ONCE(t->stopping, false);
 	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));
 	queue_delayed_work(t->bg_wq, &t->wb_work, 0);

@@ -114,6 +114,29 @@ static bool flush_running(struct tier *t)
 	return READ_ONCE(t->flush_state) == TIER_FLUSH_RUNNING;
 }
 
+#define MAX_NAMED	32U	/* blocks that the log names */
+
+static void flush_failed(struct tier *t)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < t->map.nr_slots && n < MAX_NAMED; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+		tier_block_t block = tier_slot_block(&t->map, slot);
+
+		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_WB_FAILED))
+			continue;
+		DMERR("%s: flush: block %llu can't be written back: sector %llu + %u", t->name,
+		      tier_from_block(block), (unsigned long long)tier_block_sector(t, block),
+		      tier_block_len(t, block));
+		n++;
+	}
+	DMERR("%s: flush: %lld blocks can't be written back, %lld granules stay dirty", t->name,
+	      (long long)atomic64_read(&t->unwritable), (long long)atomic64_read(&t->nr_dirty));
+	WRITE_ONCE(t->flush_state, TIER_FLUSH_FAILED);
+	tier_event(t);
+}
+
 /* all regions were looked at and all copies have ended: is the flush over? */
 static void sweep_done(struct tier *t)
 {
@@ -125,32 +148,37 @@ static void sweep_done(struct tier *t)
 		return;
 	}
 	if (atomic64_read(&t->unwritable) || tier_commit_wait(t)) {
-		DMERR("%s: flush: %lld blocks can't be written back, %lld granules stay dirty", t->name,
-		      (long long)atomic64_read(&t->unwritable), (long long)atomic64_read(&t->nr_dirty));
-		WRITE_ONCE(t->flush_state, TIER_FLUSH_FAILED);
-	} else {
-		WRITE_ONCE(t->flush_state, TIER_FLUSH_IDLE);
+		flush_failed(t);
+		return;
 	}
+	WRITE_ONCE(t->flush_state, TIER_FLUSH_IDLE);
 	tier_event(t);
 }
 
-/* how much a second the caps allow is refilled here; called before each use, by one thread at a time */
-void tier_tokens_refill(struct tier *t)
+/**
+ * tier_tokens_refill() - what a rate cap allows by now
+ * @tokens: sectors allowed, changed
+ * @time: jiffies of the last refill, changed
+ * @rate: cap in KiB/s
+ *
+ * A second's worth is saved up at most.  Context: the one worker that spends these tokens.
+ */
+void tier_tokens_refill(u64 *tokens, unsigned long *time, u32 rate)
 {
 	unsigned long now = jiffies;
-	u64 ms = jiffies_to_msecs(now - t->token_time);
-	u64 wb = t->tune.v[TIER_TUNE_WB_RATE] * 2ULL, mig = t->tune.v[TIER_TUNE_MIG_RATE] * 2ULL;
+	u64 ms = min_t(u64, jiffies_to_msecs(now - *time), 1000);
+	u64 second = rate * 2ULL;
 
 	if (!ms)
 		return;
-	t->token_time = now;
-	t->wb_tokens = min(t->wb_tokens + div_u64(wb * ms, 1000), max(wb, (u64)LARGE_SECTORS));
-	t->mig_tokens = min(t->mig_tokens + div_u64(mig * ms, 1000), max(mig, (u64)LARGE_SECTORS));
+	*time = now;
+	*tokens = min(*tokens + div_u64(second * ms, 1000), max(second, (u64)LARGE_SECTORS));
 }
 
+/* a flush and a drain go as fast as the devices do */
 static bool capped(struct tier *t)
 {
-	return t->tune.v[TIER_TUNE_WB_RATE] && t->wb_tokens < t->g.granule_sectors;
+	return t->tune.v[TIER_TUNE_WB_RATE] && !flush_running(t) && t->mode == TIER_MODE_WRITEBACK && t->wb_tokens < t->g.granule_sectors;
 }
 
 static void charge(struct tier *t, u32 sectors)
@@ -255,9 +283,14 @@ void tier_wb_work(struct work_struct *work)
 	unsigned long delay;
 	u32 depth;
 
-	if (READ_ONCE(t->stopping) || tier_health(t) >= TIER_HEALTH_RO)
+	if (READ_ONCE(t->stopping))
 		return;
-	tier_tokens_refill(t);
+	if (tier_health(t) >= TIER_HEALTH_RO) {
+		if (flush_running(t))
+			flush_failed(t);
+		return;
+	}
+	tier_tokens_refill(&t->wb_tokens, &t->wb_token_time, t->tune.v[TIER_TUNE_WB_RATE]);
 	if (xchg(&t->flush_restart, false)) {
 		tier_wb_forget_failures(t);
 		t->sweeps = 0;

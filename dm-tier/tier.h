@@ -15,8 +15,9 @@
  *	tier-status.c		status and table
  *	tier-claim.c		which devices are active
  *
- * Lock order: life_mutex > config_sem (read) > policy's own lock > stripe > free_lock, commit_lock, io_lock,
- * discard_lock, want_lock.  None of the last five nests in another.
+ * Lock order: life_mutex > job_mutex > config_sem > policy's own lock > stripe > free_lock, commit_lock,
+ * io_lock, discard_lock, want_lock, promote_lock.  None of the last six nests in another.  claims_lock and
+ * the policy registry's lock are taken under life_mutex at most, with nothing below them.
  */
 #ifndef TIER_H
 #define TIER_H
@@ -206,6 +207,8 @@ struct tier_job {
 	u64 next;	/* block */
 	u64 end;	/* block */
 	u32 pass;
+	u32 retries;
+	u64 skipped;
 };
 
 enum tier_flush_state {
@@ -221,6 +224,7 @@ struct tier {
 	struct dm_target *ti;
 	const char *name;
 	struct list_head claim;		/* tier-claim.c */
+	u8 claim_uuid[16];		/* tier-claim.c: of the metadata claimed */
 	struct mutex life_mutex;	/* keeps what is loaded there for messages and status */
 	bool loaded;			/* metadata are in core */
 	bool live;			/* between resume and suspend */
@@ -257,6 +261,7 @@ struct tier {
 	spinlock_t free_lock;		/* guards the map's free list */
 	atomic_t nr_used;		/* mapped slots */
 	atomic_t nr_evicted;		/* given up, not free yet */
+	atomic_t nr_pinned;
 	atomic_t nr_dirty_slots;
 	atomic64_t nr_dirty;		/* granules */
 	u32 reserve;			/* free slots to keep ready */
@@ -320,7 +325,8 @@ struct tier {
 	atomic_t wb_inflight;		/* copies */
 	u64 wb_tokens;			/* sectors that the rate cap allows */
 	u64 mig_tokens;
-	unsigned long token_time;
+	unsigned long wb_token_time;
+	unsigned long mig_token_time;
 	enum tier_flush_state flush_state;
 	bool flush_restart;
 	u32 sweeps;			/* of the flush */
@@ -341,6 +347,7 @@ struct tier {
 	unsigned long minute;		/* jiffies when it began */
 
 	struct tier_stats __percpu *stats;
+	u64 checkpoints_reset;		/* the metadata's count at the last reset */
 };
 
 static inline void tier_count(struct tier *t, enum tier_stat s, u64 n)
@@ -427,6 +434,7 @@ void tier_io_queue(struct tier *t, struct tier_io *io, struct list_head *list);
 void tier_io_complete(struct tier_io *io, blk_status_t status);
 void __tier_slot_changed(struct tier *t, tier_slot_t slot);
 void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty);
+void __tier_slot_pin(struct tier *t, tier_slot_t slot, bool pin);
 void __tier_slot_reuse(struct tier *t, tier_slot_t slot);
 tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block);
 void tier_hold_release(struct tier *t, struct tier_hold *h);
@@ -463,7 +471,7 @@ void tier_wb_done(struct tier *t);
 void tier_wb_flush(struct tier *t);
 void tier_wb_forget_failures(struct tier *t);
 bool tier_slow_idle(struct tier *t);
-void tier_tokens_refill(struct tier *t);
+void tier_tokens_refill(u64 *tokens, unsigned long *time, u32 rate);
 void tier_drain_check(struct tier *t);
 
 /* tier-reclaim.c */
@@ -493,6 +501,7 @@ int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *err
 void tier_policy_stop(struct tier *t);
 struct tier_policy *tier_policy_ranking(struct tier *t);
 int tier_policy_emit(struct tier *t, char *buf, size_t size);
+void tier_policy_bad_value(const struct tier_policy *p, const char *key, const char *value, char *error);
 
 /* tier-message.c */
 int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, unsigned int maxlen);

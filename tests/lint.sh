@@ -34,7 +34,7 @@ done
 
 while read -r f; do
 	mandoc -T lint -W warning "$f" || status=1
-done < <(files -path './docs/man/*.[1-8]')
+done < <(files -path './docs/*.[1-8]')
 
 while read -r f; do
 	head -n 3 "$f" | grep -q 'SPDX-License-Identifier' || { echo "$f: no SPDX line"; status=1; }

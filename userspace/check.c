@@ -55,9 +55,10 @@ static int refuse_live(struct check *c)
 		text_warn("%s is in use (%.300s): what is found may not last", meta->path, who);
 		return 0;
 	}
-	return text_why(c->why, -EBUSY,
-			"METADATA %.150s is in use (%.200s): what is found may not last; --force checks all the same",
-			meta->path, who);
+	return text_why(
+		c->why, -EBUSY,
+		"METADATA %.150s is in use (%.200s): what is found may not last; --force checks all the same",
+		meta->path, who);
 }
 
 static int open_devices(struct check *c, int nr, char **paths)
@@ -90,7 +91,8 @@ static int exit_code(const struct check *c, int r)
 		return TOOL_UNCORRECTED;
 	if (r)
 		return tool_exit_code(r);
-	return c->audit.nr[AUDIT_RECOVERABLE] || c->audit.nr[AUDIT_ERROR] ? TOOL_UNCORRECTED : TOOL_OK;
+	return c->audit.nr[AUDIT_RECOVERABLE] || c->audit.nr[AUDIT_ERROR] ? TOOL_UNCORRECTED :
+									    TOOL_OK;
 }
 
 static const char *verdict(const struct check *c, int r)
@@ -150,20 +152,24 @@ static void print_summary(const struct check *c)
 	printf("mode          %s\n", tier_mode_name(sb->mode));
 	printf("size          %s, blocks of %s\n", text_size(g->nr_sectors * 512, a),
 	       text_size((u64)g->block_sectors * 512, b));
-	printf("slots         %llu of %llu used, %llu dirty (%s), %llu pinned\n", ull(c->audit.used_slots),
-	       ull(g->nr_slots), ull(c->audit.dirty_slots),
-	       text_size(c->audit.dirty_granules * g->granule_sectors * 512, a), ull(c->audit.pinned_slots));
+	printf("slots         %llu of %llu used, %llu dirty (%s), %llu pinned\n",
+	       ull(c->audit.used_slots), ull(g->nr_slots), ull(c->audit.dirty_slots),
+	       text_size(c->audit.dirty_granules * g->granule_sectors * 512, a),
+	       ull(c->audit.pinned_slots));
 	if (c->audit.journal_good)
-		printf("journal       %llu of %llu blocks, %llu transactions\n", ull(c->audit.scan.used_blocks),
-		       ull(g->journal_blocks), ull(c->audit.scan.nr_txns));
-	printf("last stop     %s\n", sb->flags & TIER_SB_CLEAN ? "clean" : "not clean, or still active");
+		printf("journal       %llu of %llu blocks, %llu transactions\n",
+		       ull(c->audit.scan.used_blocks), ull(g->journal_blocks),
+		       ull(c->audit.scan.nr_txns));
+	printf("last stop     %s\n",
+	       sb->flags & TIER_SB_CLEAN ? "clean" : "not clean, or still active");
 	print_time("formatted    ", sb->format_time);
 }
 
 static void print_report(const struct check *c, const char *text)
 {
 	const struct audit *a = &c->audit;
-	u64 left = a->nr[AUDIT_NOTE] + a->nr[AUDIT_RECOVERABLE] + a->nr[AUDIT_ERROR] - a->nr_findings;
+	u64 left =
+		a->nr[AUDIT_NOTE] + a->nr[AUDIT_RECOVERABLE] + a->nr[AUDIT_ERROR] - a->nr_findings;
 	unsigned int i;
 
 	print_summary(c);

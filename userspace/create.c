@@ -22,8 +22,8 @@ static int refuse_files(const struct bdev *devs, char *why)
 
 	for (i = 0; i < NR_DEVS; i++)
 		if (!devs[i].is_block)
-			return text_why(why, -ENOTBLK, "%s %.400s is a file, not a block device", device_names[i],
-					devs[i].path);
+			return text_why(why, -ENOTBLK, "%s %.400s is a file, not a block device",
+					device_names[i], devs[i].path);
 	return 0;
 }
 
@@ -46,7 +46,8 @@ static int create_device(const char *name, char **paths, const struct table_opti
 	if (code == TOOL_OK) {
 		/* the kernel takes a UUID once: the same metadata can't be started twice */
 		dm_uuid = text_format("TIER-%s", text_uuid(a.sb.uuid, uuid));
-		code = tool_exit_code(mapper_create(name, dm_uuid, a.sb.geometry.nr_sectors, params, why));
+		code = tool_exit_code(
+			mapper_create(name, dm_uuid, a.sb.geometry.nr_sectors, params, why));
 		free(dm_uuid);
 	}
 	if (code != TOOL_OK)
@@ -80,7 +81,8 @@ static int run_create(int argc, char **argv)
 
 const struct verb verb_create = {
 	.name = "create",
-	.synopsis = "[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...'] NAME SSD HDD METADATA",
+	.synopsis =
+		"[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...'] NAME SSD HDD METADATA",
 	.summary = "start a tier device",
 	.help = TABLE_HELP,
 	.run = run_create,
@@ -124,7 +126,8 @@ static int remove_device(const char *name, bool flush)
 	if (!r && flush)
 		r = look_at(name, &dirty_bytes, why);
 	if (!r && flush && dirty_bytes)
-		r = text_why(why, -EAGAIN, "%.200s has %s of new dirty data: it was written to meanwhile", name,
+		r = text_why(why, -EAGAIN,
+			     "%.200s has %s of new dirty data: it was written to meanwhile", name,
 			     text_size(dirty_bytes, size));
 	if (!r)
 		r = mapper_remove(name, why);

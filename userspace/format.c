@@ -60,11 +60,12 @@ static int open_devices(struct format *f)
 		/* the slow device is never written to */
 		flags = BDEV_EXCLUSIVE | (f->dry_run || i == DEV_HDD ? 0 : BDEV_WRITE);
 		if (bdev_holder(&f->devs[i], who))
-			return text_why(f->why, -EBUSY, "%s %.200s is in use: %.200s", device_names[i],
-					f->paths[i], who);
+			return text_why(f->why, -EBUSY, "%s %.200s is in use: %.200s",
+					device_names[i], f->paths[i], who);
 		r = bdev_open(&f->devs[i], flags, f->why);
 		if (r == -EROFS || r == -EACCES)
-			return text_why(f->why, r, "%s %.400s is read-only", device_names[i], f->paths[i]);
+			return text_why(f->why, r, "%s %.400s is read-only", device_names[i],
+					f->paths[i]);
 		if (r)
 			return r;
 	}
@@ -79,10 +80,13 @@ static int check_devices(struct format *f)
 	for (i = 0; i < NR_DEVS; i++) {
 		b = &f->devs[i];
 		if (b->read_only)
-			return text_why(f->why, -EROFS, "%s %.400s is read-only", device_names[i], b->path);
+			return text_why(f->why, -EROFS, "%s %.400s is read-only", device_names[i],
+					b->path);
 		if (b->logical_bytes > TIER_META_BLOCK_SIZE)
-			return text_why(f->why, -EINVAL, "%s %.300s has a logical block size of %u bytes, at most %u work",
-					device_names[i], b->path, b->logical_bytes, TIER_META_BLOCK_SIZE);
+			return text_why(
+				f->why, -EINVAL,
+				"%s %.300s has a logical block size of %u bytes, at most %u work",
+				device_names[i], b->path, b->logical_bytes, TIER_META_BLOCK_SIZE);
 	}
 	return 0;
 }
@@ -101,11 +105,13 @@ static int plan_geometry(struct format *f)
 		return text_why(f->why, -EINVAL, "%s", wrong);
 	needed = f->sb.geometry.meta_blocks * TIER_META_BLOCK_SIZE;
 	if (there < needed)
-		return text_why(f->why, -ENOSPC,
-				"METADATA %.200s is too small: %llu bytes (%s) are needed, it has %llu (%s)%s",
-				f->paths[DEV_META], ull(needed), text_size(needed, a), ull(there),
-				text_size(there, b), f->block_sectors < TIER_MAX_BLOCK_SECTORS ?
-				"; larger blocks need less" : "");
+		return text_why(
+			f->why, -ENOSPC,
+			"METADATA %.200s is too small: %llu bytes (%s) are needed, it has %llu (%s)%s",
+			f->paths[DEV_META], ull(needed), text_size(needed, a), ull(there),
+			text_size(there, b),
+			f->block_sectors < TIER_MAX_BLOCK_SECTORS ? "; larger blocks need less" :
+								    "");
 	if (fast > slow)
 		text_warn("SSD %s is larger than HDD %s: is the order right?", f->paths[DEV_SSD],
 			  f->paths[DEV_HDD]);
@@ -128,8 +134,10 @@ static bool holds_metadata(const struct bdev *b, char *text)
 	else if (r)
 		found = false;
 	else if (a.dirty_slots)
-		text_why(text, 0, "the metadata of tier device %s, with %llu slots of data not written back yet",
-			 text_uuid(a.sb.uuid, uuid), ull(a.dirty_slots));
+		text_why(
+			text, 0,
+			"the metadata of tier device %s, with %llu slots of data not written back yet",
+			text_uuid(a.sb.uuid, uuid), ull(a.dirty_slots));
 	else
 		text_why(text, 0, "the metadata of tier device %s", text_uuid(a.sb.uuid, uuid));
 	audit_free(&a);
@@ -171,7 +179,8 @@ static int refuse_signatures(struct format *f)
 	for (n = 0; n < NR_DEVS; n++) {
 		i = order[n];
 		if (holds_header(&f->devs[i], found) || holds_metadata(&f->devs[i], found))
-			return text_why(f->why, -EEXIST, "%s %.150s holds %s; --force overwrites it",
+			return text_why(f->why, -EEXIST,
+					"%s %.150s holds %s; --force overwrites it",
 					device_names[i], f->paths[i], found);
 		if (i == DEV_HDD)
 			continue;
@@ -179,7 +188,8 @@ static int refuse_signatures(struct format *f)
 		if (r < 0)
 			return r;
 		if (r)
-			return text_why(f->why, -EEXIST, "%s %.150s holds: %s; --force overwrites it",
+			return text_why(f->why, -EEXIST,
+					"%s %.150s holds: %s; --force overwrites it",
 					device_names[i], f->paths[i], found);
 	}
 	return 0;
@@ -221,7 +231,8 @@ static int sync_device(struct format *f, unsigned int dev)
 
 static int write_blocks(struct format *f, u64 block, const void *buf, u64 nr)
 {
-	int r = bdev_write(&f->devs[DEV_META], buf, nr * TIER_META_BLOCK_SIZE, block * TIER_META_BLOCK_SIZE);
+	int r = bdev_write(&f->devs[DEV_META], buf, nr * TIER_META_BLOCK_SIZE,
+			   block * TIER_META_BLOCK_SIZE);
 
 	return r ? failed_write(f, DEV_META, r) : 0;
 }
@@ -260,7 +271,8 @@ static int write_intent_and_journal(struct format *f)
 	int r;
 
 	for (i = 0; i < 2; i++) {
-		void *page = buf + (g->intent_start + i - TIER_FIRST_FREE_BLOCK) * TIER_META_BLOCK_SIZE;
+		void *page =
+			buf + (g->intent_start + i - TIER_FIRST_FREE_BLOCK) * TIER_META_BLOCK_SIZE;
 
 		tier_page_init(page, TIER_PAGE_INTENT, 0, TIER_INTENT_WORDS);
 		tier_page_seal(page, seed, 0);
@@ -290,12 +302,14 @@ static void fill_group(const struct tier_geometry *g, u64 group, u32 seed, u8 *b
 	memset(buf, 0, group_blocks(g) * TIER_META_BLOCK_SIZE);
 	for (page = group * TIER_GROUP_PAGES; page < (group + 1) * TIER_GROUP_PAGES; page++) {
 		for (copy = 0; copy < 2 && page < g->nr_slot_pages; copy++) {
-			at = buf + (tier_slot_page_block(g, page, copy) - first) * TIER_META_BLOCK_SIZE;
+			at = buf +
+			     (tier_slot_page_block(g, page, copy) - first) * TIER_META_BLOCK_SIZE;
 			tier_page_init(at, TIER_PAGE_SLOTS, page, tier_slot_page_records(g, page));
 			tier_page_seal(at, seed, 0);
 		}
 	}
-	for (page = group * hints; page < (group + 1) * hints && page < tier_nr_hint_pages(g); page++) {
+	for (page = group * hints; page < (group + 1) * hints && page < tier_nr_hint_pages(g);
+	     page++) {
 		at = buf + (tier_hint_page_block(g, page) - first) * TIER_META_BLOCK_SIZE;
 		left = g->nr_slots - page * TIER_HINTS_PER_PAGE;
 		tier_page_init(at, TIER_PAGE_HINTS, page,
@@ -313,12 +327,14 @@ static int write_slot_groups(struct format *f)
 
 	for (group = 0; !r && group < nr; group++) {
 		if (tool_cancelled) {
-			r = text_why(f->why, -EINTR, "cancelled: the devices hold no valid metadata now");
+			r = text_why(f->why, -EINTR,
+				     "cancelled: the devices hold no valid metadata now");
 			break;
 		}
 		text_progress("writing metadata", group, nr);
 		fill_group(g, group, tier_csum_seed(f->sb.uuid), buf);
-		r = write_blocks(f, tier_slot_page_block(g, group * TIER_GROUP_PAGES, 0), buf, group_blocks(g));
+		r = write_blocks(f, tier_slot_page_block(g, group * TIER_GROUP_PAGES, 0), buf,
+				 group_blocks(g));
 	}
 	text_progress("writing metadata", nr, nr);
 	free(buf);
@@ -400,8 +416,8 @@ static void report_text(const struct format *f, const char *table, u64 core, u64
 	printf("HDD              %s\n", text_size(g->nr_sectors * 512, a));
 	printf("metadata         %s of %s\n", text_size(g->meta_blocks * TIER_META_BLOCK_SIZE, a),
 	       text_size(f->devs[DEV_META].bytes, b));
-	printf("kernel memory    %s, and %s%s for the policy\n", text_size(core, a), exact ? "" : "about ",
-	       text_size(policy, b));
+	printf("kernel memory    %s, and %s%s for the policy\n", text_size(core, a),
+	       exact ? "" : "about ", text_size(policy, b));
 	if (table)
 		printf("table            %s\n", table);
 	if (f->dry_run)
@@ -418,7 +434,8 @@ static int report(struct format *f)
 	policy = memory_policy(TABLE_DEFAULT_POLICY, &f->sb.geometry, &exact);
 	params = table_params(&f->sb, f->paths, &opt, f->why);
 	if (params)
-		table = text_format("0 %llu " TABLE_TARGET " %s", ull(f->sb.geometry.nr_sectors), params);
+		table = text_format("0 %llu " TABLE_TARGET " %s", ull(f->sb.geometry.nr_sectors),
+				    params);
 	if (f->json)
 		report_json(f, table, core, policy, exact);
 	else
@@ -457,7 +474,8 @@ static int parse_mode(struct format *f, const char *text)
 {
 	if (!tier_mode_parse(text, &f->mode) && f->mode != TIER_MODE_TIERED)
 		return TOOL_CONTINUE;
-	text_error("unknown mode '%s': it is writeback, writethrough, writearound or passthrough", text);
+	text_error("unknown mode '%s': it is writeback, writethrough, writearound or passthrough",
+		   text);
 	return TOOL_USAGE;
 }
 
@@ -477,7 +495,8 @@ static int parse_options(struct format *f, int argc, char **argv)
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (o) {
 		case BLOCK_SIZE:
-			code = block_size_parse(optarg, &f->block_sectors) ? TOOL_USAGE : TOOL_CONTINUE;
+			code = block_size_parse(optarg, &f->block_sectors) ? TOOL_USAGE :
+									     TOOL_CONTINUE;
 			break;
 		case MODE:
 			code = parse_mode(f, optarg);
@@ -523,15 +542,15 @@ static int run_format(int argc, char **argv)
 
 const struct verb verb_format = {
 	.name = "format",
-	.synopsis = "[--block-size SIZE] [--mode MODE] [--force] [--dry-run] [--json] SSD HDD METADATA",
+	.synopsis =
+		"[--block-size SIZE] [--mode MODE] [--force] [--dry-run] [--json] SSD HDD METADATA",
 	.summary = "write the metadata of a new tier device",
-	.help =
-"Writes to METADATA and to the start of SSD.  HDD keeps its data and is not written to.\n"
-"\n"
-"  --block-size SIZE  power of two from 4k to 1m; default 64k unless the SSD is very small or large\n"
-"  --mode MODE        writeback (default), writethrough, writearound or passthrough\n"
-"  --force            overwrite file systems, partition tables, tier metadata and the like\n"
-"  --dry-run          check everything, write nothing\n"
-"  --json             output for programs\n",
+	.help = "Writes to METADATA and to the start of SSD.  HDD keeps its data and is not written to.\n"
+		"\n"
+		"  --block-size SIZE  power of two from 4k to 1m; default 64k unless the SSD is very small or large\n"
+		"  --mode MODE        writeback (default), writethrough, writearound or passthrough\n"
+		"  --force            overwrite file systems, partition tables, tier metadata and the like\n"
+		"  --dry-run          check everything, write nothing\n"
+		"  --json             output for programs\n",
 	.run = run_format,
 };

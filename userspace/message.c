@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Verbs that are messages to a running target.  The kernel answers with an error number only, so they are
- * read by the kernel's own parser here first, whose errors are sentences.
+ * Verbs that are messages to a running target.  The kernel answers with an error number only, so
+ * they are read by the kernel's own parser here first, whose errors are sentences.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,7 +23,8 @@
 /* ---- command line ---- */
 
 /* options, and the number of words behind them; TOOL_CONTINUE or an exit code */
-static int parse_line(const struct verb *v, int argc, char **argv, int min, int max, const char *takes)
+static int parse_line(const struct verb *v, int argc, char **argv, int min, int max,
+		      const char *takes)
 {
 	static const struct option options[] = { TOOL_OPTIONS };
 	int o, code = TOOL_CONTINUE;
@@ -50,7 +51,8 @@ static char *join(char **words, unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		line = text_append(line, i ? " " : "");
 		for (s = words[i]; *s; s++)
-			line = text_append(line, isspace((unsigned char)*s) || *s == '\\' ? "\\%c" : "%c", *s);
+			line = text_append(
+				line, isspace((unsigned char)*s) || *s == '\\' ? "\\%c" : "%c", *s);
 	}
 	return line;
 }
@@ -66,7 +68,8 @@ static int parse_message(char **words, unsigned int nr, uint64_t sectors)
 	return TOOL_USAGE;
 }
 
-/* ranges are checked against the largest device there may be before the kernel is asked for the real one */
+/* ranges are checked against the largest device there may be before the kernel is asked for the
+ * real one */
 #define ANY_SECTORS	(1ULL << 54)
 
 static int send(const char *name, char **words, unsigned int nr)
@@ -206,9 +209,8 @@ const struct verb verb_set = {
 	.name = "set",
 	.synopsis = "NAME KEY VALUE",
 	.summary = "change a tunable of a running tier device or of its policy",
-	.help =
-"KEY is fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate, reserve_slots,\n"
-"commit_ms, max_errors, or a tunable of the policy; see dmtier(8).\n",
+	.help = "KEY is fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate, reserve_slots,\n"
+		"commit_ms, max_errors, or a tunable of the policy; see dmtier(8).\n",
 	.run = run_set,
 };
 
@@ -260,7 +262,8 @@ static char *sectors_word(const char *text)
 
 static int run_range(const struct verb *v, int argc, char **argv)
 {
-	int code = parse_line(v, argc, argv, 3, 3, "a name, the first sector and a number of sectors");
+	int code =
+		parse_line(v, argc, argv, 3, 3, "a name, the first sector and a number of sectors");
 	char *op, *words[3];
 
 	if (code != TOOL_CONTINUE)
@@ -297,4 +300,5 @@ RANGE_VERB(promote, "copy a range to the SSD");
 RANGE_VERB(demote, "write a range back and take it off the SSD");
 RANGE_VERB(pin, "keep a range on the SSD whatever the policy says");
 RANGE_VERB(unpin, "end pin");
-RANGE_VERB(invalidate, "forget the copies of a range on the SSD, dirty data too");
+RANGE_VERB(invalidate,
+	   "forget the clean copies of a range on the SSD; refused if it holds dirty data");

@@ -36,10 +36,11 @@ static void print_text(const struct tier_geometry *g, u64 core, u64 policy, bool
 	u64 meta = g->meta_blocks * TIER_META_BLOCK_SIZE;
 	char a[TEXT_SIZE_LEN], b[TEXT_SIZE_LEN];
 
-	printf("block size       %s, %llu slots\n", text_size((u64)g->block_sectors * 512, a), ull(g->nr_slots));
+	printf("block size       %s, %llu slots\n", text_size((u64)g->block_sectors * 512, a),
+	       ull(g->nr_slots));
 	printf("metadata         %llu bytes (%s)\n", ull(meta), text_size(meta, a));
-	printf("kernel memory    %s, and %s%s for the policy\n", text_size(core, a), exact ? "" : "about ",
-	       text_size(policy, b));
+	printf("kernel memory    %s, and %s%s for the policy\n", text_size(core, a),
+	       exact ? "" : "about ", text_size(policy, b));
 }
 
 static int parse_size(const char *what, const char *text, u64 *sectors)
@@ -92,7 +93,8 @@ static int run_size(int argc, char **argv)
 
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == BLOCK_SIZE)
-			code = block_size_parse(optarg, &block_sectors) ? TOOL_USAGE : TOOL_CONTINUE;
+			code = block_size_parse(optarg, &block_sectors) ? TOOL_USAGE :
+									  TOOL_CONTINUE;
 		else if (o == JSON)
 			json = true;
 		else

@@ -209,9 +209,11 @@ static void fill_line(struct libscols_line *line, const struct device *d)
 	scols_line_refer_data(line, MODE, mode_text(s));
 	scols_line_set_data(line, BLOCK, text_size(s->block_sectors * 512, size));
 	scols_line_refer_data(line, USED, share(s->used_slots, s->nr_slots));
-	scols_line_set_data(line, DIRTY, text_size(s->dirty_granules * s->granule_sectors * 512, size));
+	scols_line_set_data(line, DIRTY,
+			    text_size(s->dirty_granules * s->granule_sectors * 512, size));
 	scols_line_refer_data(line, READ_HITS, percent(hit_ratio(s, "read_hits", "read_misses")));
-	scols_line_refer_data(line, WRITE_HITS, percent(hit_ratio(s, "write_hits", "write_misses")));
+	scols_line_refer_data(line, WRITE_HITS,
+			      percent(hit_ratio(s, "write_hits", "write_misses")));
 	scols_line_set_data(line, POLICY, s->policy);
 }
 
@@ -280,7 +282,8 @@ static void json_ratio(struct json *j, const char *key, double ratio)
 		json_real(j, key, ratio, 2);
 }
 
-/* a filter's "next NAME" comes with the filtered policy's keys behind it: an array keeps order and repeats */
+/* a filter's "next NAME" comes with the filtered policy's keys behind it: an array keeps order and
+ * repeats */
 static void json_policy(struct json *j, const struct status *s)
 {
 	const struct status_section *sec = &s->sections[STATUS_POLICY];

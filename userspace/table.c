@@ -21,8 +21,8 @@ static int print_table(char **paths, const struct table_options *opt)
 	if (code == TOOL_OK) {
 		params = table_params(&a.sb, paths, opt, why);
 		if (params)
-			printf("0 %llu " TABLE_TARGET " %s\n", (unsigned long long)a.sb.geometry.nr_sectors,
-			       params);
+			printf("0 %llu " TABLE_TARGET " %s\n",
+			       (unsigned long long)a.sb.geometry.nr_sectors, params);
 		else
 			code = TOOL_USAGE;
 		free(params);
@@ -58,7 +58,8 @@ static int run_table(int argc, char **argv)
 
 const struct verb verb_table = {
 	.name = "table",
-	.synopsis = "[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...'] SSD HDD METADATA",
+	.synopsis =
+		"[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...'] SSD HDD METADATA",
 	.summary = "print the table line of a tier device",
 	.help = TABLE_HELP,
 	.run = run_table,

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Changes metadata behind the tools' back, with right checksums, so that what the tests see is a judgement
- * of the content and not of a checksum.
+ * Changes metadata behind the tools' back, with right checksums, so that what the tests see is a
+ *judgement of the content and not of a checksum.
  *
- *	meta-edit META where sb|intent|journal|slot|hint|end [NUMBER [COPY]]	metadata block number
- *	meta-edit META sb FIELD VALUE [COPY]		a field of the superblock (both copies if none is named)
- *	meta-edit SSD header FIELD VALUE		a field of the device header
- *	meta-edit META slot SLOT BLOCK VALID DIRTY [FLAGS]	record in both copies; VALID and DIRTY are hex
- *	meta-edit META page slot|intent|hint NUMBER COPY FIELD VALUE	a field of a page's head, or raw byte
- *	meta-edit META intent REGION			mark in both copies
- *	meta-edit META txn TXN RINGBLOCK [-N] ENTRY...	a transaction, only its first N sectors if given; ENTRY is
- *		SLOT:BLOCK:VALID:DIRTY or i:WORD:BITS
+ *	meta-edit META where sb|intent|journal|slot|hint|end [NUMBER [COPY]]	metadata block
+ *number meta-edit META sb FIELD VALUE [COPY]		a field of the superblock (both copies if
+ *none is named) meta-edit SSD header FIELD VALUE		a field of the device header
+ *	meta-edit META slot SLOT BLOCK VALID DIRTY [FLAGS]	record in both copies; VALID and
+ *DIRTY are hex meta-edit META page slot|intent|hint NUMBER COPY FIELD VALUE	a field of a page's
+ *head, or raw byte meta-edit META intent REGION			mark in both copies
+ *	meta-edit META txn TXN RINGBLOCK [-N] ENTRY...	a transaction, only its first N sectors if
+ *given; ENTRY is SLOT:BLOCK:VALID:DIRTY or i:WORD:BITS
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -73,16 +73,33 @@ struct field {
 #define FIELD(type, f) { #f, offsetof(struct type, f), sizeof(((struct type *)0)->f) }
 
 static const struct field sb_fields[] = {
-	FIELD(tier_disk_sb, flags), FIELD(tier_disk_sb, magic), FIELD(tier_disk_sb, version),
-	FIELD(tier_disk_sb, location), FIELD(tier_disk_sb, compat), FIELD(tier_disk_sb, compat_ro),
-	FIELD(tier_disk_sb, incompat), FIELD(tier_disk_sb, seq), FIELD(tier_disk_sb, generation),
-	FIELD(tier_disk_sb, block_sectors), FIELD(tier_disk_sb, granule_sectors),
-	FIELD(tier_disk_sb, record_bytes), FIELD(tier_disk_sb, mode), FIELD(tier_disk_sb, nr_devs),
-	FIELD(tier_disk_sb, region_shift), FIELD(tier_disk_sb, nr_regions),
-	FIELD(tier_disk_sb, intent_start), FIELD(tier_disk_sb, journal_start),
-	FIELD(tier_disk_sb, journal_blocks), FIELD(tier_disk_sb, slot_start), FIELD(tier_disk_sb, nr_slots),
-	FIELD(tier_disk_sb, meta_blocks), FIELD(tier_disk_sb, tail_txn), FIELD(tier_disk_sb, tail_block),
-	FIELD(tier_disk_sb, head_txn), FIELD(tier_disk_sb, hint_seq), FIELD(tier_disk_sb, uuid),
+	FIELD(tier_disk_sb, flags),
+	FIELD(tier_disk_sb, magic),
+	FIELD(tier_disk_sb, version),
+	FIELD(tier_disk_sb, location),
+	FIELD(tier_disk_sb, compat),
+	FIELD(tier_disk_sb, compat_ro),
+	FIELD(tier_disk_sb, incompat),
+	FIELD(tier_disk_sb, seq),
+	FIELD(tier_disk_sb, generation),
+	FIELD(tier_disk_sb, block_sectors),
+	FIELD(tier_disk_sb, granule_sectors),
+	FIELD(tier_disk_sb, record_bytes),
+	FIELD(tier_disk_sb, mode),
+	FIELD(tier_disk_sb, nr_devs),
+	FIELD(tier_disk_sb, region_shift),
+	FIELD(tier_disk_sb, nr_regions),
+	FIELD(tier_disk_sb, intent_start),
+	FIELD(tier_disk_sb, journal_start),
+	FIELD(tier_disk_sb, journal_blocks),
+	FIELD(tier_disk_sb, slot_start),
+	FIELD(tier_disk_sb, nr_slots),
+	FIELD(tier_disk_sb, meta_blocks),
+	FIELD(tier_disk_sb, tail_txn),
+	FIELD(tier_disk_sb, tail_block),
+	FIELD(tier_disk_sb, head_txn),
+	FIELD(tier_disk_sb, hint_seq),
+	FIELD(tier_disk_sb, uuid),
 	FIELD(tier_disk_sb, reserved0),
 	{ "fp_sectors", offsetof(struct tier_disk_sb, devs[1].fp_sectors), 8 },
 	{ "fp_head", offsetof(struct tier_disk_sb, devs[1].fp_head), 4 },
@@ -190,8 +207,9 @@ static void cmd_slot(int argc, char **argv)
 
 	for (copy = 0; copy < 2; copy++) {
 		get(place("slot", page, copy), buf);
-		tier_pack_record(&sb.geometry, &rec,
-				 tier_page_record(&sb.geometry, buf, slot % sb.geometry.records_per_page));
+		tier_pack_record(
+			&sb.geometry, &rec,
+			tier_page_record(&sb.geometry, buf, slot % sb.geometry.records_per_page));
 		tier_page_seal(buf, seed, le64_to_cpu(((struct tier_disk_page *)buf)->seq));
 		put(place("slot", page, copy), buf, BLOCK);
 	}
@@ -294,8 +312,9 @@ int main(int argc, char **argv)
 	}
 	read_sb();
 	if (!strcmp(cmd, "where"))
-		printf("%llu\n", (unsigned long long)place(argv[0], argc > 1 ? number(argv[1], 0) : 0,
-							   argc > 2 ? (u32)number(argv[2], 0) : 0));
+		printf("%llu\n",
+		       (unsigned long long)place(argv[0], argc > 1 ? number(argv[1], 0) : 0,
+						 argc > 2 ? (u32)number(argv[2], 0) : 0));
 	else if (!strcmp(cmd, "slot") && argc >= 4)
 		cmd_slot(argc, argv);
 	else if (!strcmp(cmd, "page") && argc == 5)

@@ -11,7 +11,7 @@
  *
  * What a sector held is gone for good once it was overwritten: a copy that comes back later is found,
  * however old.  After a discard, or a write that failed, a sector may read as anything it once held, or as
- * zeros; but what it is read as then, it has to stay.
+ * zeros; but what it is read as then, it has to stay.  Granules and contents are counted from --first on.
  */
 #define _GNU_SOURCE
 #include <errno.h>
@@ -90,8 +90,9 @@ static uint64_t next(uint64_t *r)
 
 /* ---- contents ---- */
 
-static void stamp_sector(uint64_t *w, uint64_t sector, uint32_t stamp)
+static void stamp_sector(uint64_t *w, uint64_t at, uint32_t stamp)
 {
+	uint64_t sector = at - opt.first;
 	uint64_t h = sector * 0x9e3779b97f4a7c15 ^ stamp * 0xc2b2ae3d27d4eb4f;
 	int i;
 
@@ -122,7 +123,7 @@ static bool read_stamp(const uint64_t *w, uint64_t sector, uint32_t *stamp)
 	}
 	*stamp = w[1];
 	stamp_sector(want, sector, w[1]);
-	return w[0] == sector && !memcmp(w, want, sizeof(want));
+	return !memcmp(w, want, sizeof(want));
 }
 
 static void check_sector(const uint64_t *w, uint64_t sector, bool pin, const char *when)
@@ -192,15 +193,16 @@ static void do_read(struct thread *t, uint64_t sector, uint32_t n)
 static void do_discard(struct thread *t, uint64_t sector, uint32_t n)
 {
 	uint64_t range[2] = { sector * 512, n * 512ULL };
-	uint64_t first = (sector + opt.granule - 1) / opt.granule * opt.granule;
-	uint64_t end = sector + n;
+	uint64_t rel = sector - opt.first;
+	uint64_t first = (rel + opt.granule - 1) / opt.granule * opt.granule;
+	uint64_t end = rel + n;
 
-	if (end != opt.first + opt.sectors)
+	if (end != opt.sectors)
 		end = end / opt.granule * opt.granule;
 	if (ioctl(fd, BLKDISCARD, range) && errno != EOPNOTSUPP)
 		request_failed(t, "discard", sector, n);
 	if (first < end)
-		set_state(first, end - first, ANY);
+		set_state(opt.first + first, end - first, ANY);
 }
 
 static void do_zero(struct thread *t, uint64_t sector, uint32_t n)

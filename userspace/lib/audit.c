@@ -9,7 +9,7 @@
 #include "text.h"
 
 #define CHUNK_BLOCKS		256U		/* metadata blocks read at once */
-#define FINGERPRINT_HEAD	65536U		/* bytes of a device that its fingerprint covers whole */
+#define FINGERPRINT_HEAD 65536U /* bytes of a device that its fingerprint covers whole */
 
 /**
  * struct walk - state of a running audit
@@ -69,7 +69,8 @@ find(struct audit *a, enum audit_level level, const char *structure, s64 block, 
 	if (a->nr[level]++ >= AUDIT_MAX_FINDINGS)
 		return;
 	if (!a->findings)
-		a->findings = text_alloc(AUDIT_MAX_FINDINGS * AUDIT_NR_LEVELS, sizeof(*a->findings));
+		a->findings =
+			text_alloc(AUDIT_MAX_FINDINGS * AUDIT_NR_LEVELS, sizeof(*a->findings));
 	f = &a->findings[a->nr_findings++];
 	f->level = level;
 	f->structure = structure;
@@ -119,8 +120,8 @@ static enum tier_verify read_sb(const struct bdev *meta, u64 block, void *buf, s
 }
 
 /* both copies are good: do they say the same? */
-static void compare_sbs(struct audit *a, const struct tier_sb *sbs, const void *buf0, const void *buf1,
-			int chosen)
+static void compare_sbs(struct audit *a, const struct tier_sb *sbs, const void *buf0,
+			const void *buf1, int chosen)
 {
 	const size_t head = offsetof(struct tier_disk_sb, compat);
 	u64 newer = sbs[chosen].seq, older = sbs[!chosen].seq;
@@ -170,13 +171,16 @@ int audit_superblock(struct audit *a, const struct bdev *meta, char *why)
 		   (v[1] == TIER_BLANK || v[1] == TIER_NOT_OURS)) {
 		r = text_why(why, -ENODATA, "%s holds no tier metadata", meta->path);
 	} else if (v[0] == TIER_OK && v[1] == TIER_OK) {
-		find(a, AUDIT_ERROR, "superblock", -1, -1, "its copies belong to different tier devices");
-		r = text_why(why, -EILSEQ, "%s: the copies of the superblock belong to different tier devices",
+		find(a, AUDIT_ERROR, "superblock", -1, -1,
+		     "its copies belong to different tier devices");
+		r = text_why(why, -EILSEQ,
+			     "%s: the copies of the superblock belong to different tier devices",
 			     meta->path);
 	} else {
 		for (c = 0; c < 2; c++)
 			find(a, AUDIT_ERROR, "superblock", (s64)blocks[c], c, "%s", bad[c]);
-		r = text_why(why, -EILSEQ, "%s: both copies of the superblock are damaged", meta->path);
+		r = text_why(why, -EILSEQ, "%s: both copies of the superblock are damaged",
+			     meta->path);
 	}
 	free(buf[0]);
 	free(buf[1]);
@@ -192,8 +196,8 @@ static bool generation_fits(const struct tier_sb *sb, u64 generation)
 	return (sb->flags & TIER_SB_ACTIVATING) && generation + 1 == sb->generation;
 }
 
-static int compare_header(const struct tier_sb *sb, const struct tier_dev_header *h, const char *path,
-			  char *why)
+static int compare_header(const struct tier_sb *sb, const struct tier_dev_header *h,
+			  const char *path, char *why)
 {
 	const struct tier_dev_geometry *d = &sb->geometry.devs[0];
 	char theirs[37];
@@ -206,12 +210,14 @@ static int compare_header(const struct tier_sb *sb, const struct tier_dev_header
 				text_uuid(h->dev_uuid, theirs));
 	if (h->block_sectors != sb->geometry.block_sectors || h->data_start != d->data_start ||
 	    h->nr_slots != d->nr_slots)
-		return text_why(why, -EILSEQ, "%s: its header and the metadata disagree about its layout", path);
+		return text_why(why, -EILSEQ,
+				"%s: its header and the metadata disagree about its layout", path);
 	if (!generation_fits(sb, h->generation))
-		return text_why(why, -ESTALE, "%s was last in use at activation %llu, the metadata at %llu: %s",
+		return text_why(why, -ESTALE,
+				"%s was last in use at activation %llu, the metadata at %llu: %s",
 				path, ull(h->generation), ull(sb->generation),
 				h->generation < sb->generation ? "its data are out of date" :
-				"the metadata are out of date");
+								 "the metadata are out of date");
 	return 0;
 }
 
@@ -224,22 +230,26 @@ int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *wh
 	int r;
 
 	if (ssd->bytes / 512 < sb->geometry.devs[0].sectors)
-		return text_why(why, -ENOSPC, "%s has %llu sectors, the metadata count on %llu", ssd->path,
-				ull(ssd->bytes / 512), ull(sb->geometry.devs[0].sectors));
+		return text_why(why, -ENOSPC, "%s has %llu sectors, the metadata count on %llu",
+				ssd->path, ull(ssd->bytes / 512),
+				ull(sb->geometry.devs[0].sectors));
 	buf = bdev_alloc(TIER_META_BLOCK_SIZE);
 	r = bdev_read(ssd, buf, TIER_META_BLOCK_SIZE, 0);
 	if (r) {
 		free(buf);
-		return text_why(why, -EIO, "%s: cannot read its header: %s", ssd->path, strerror(-r));
+		return text_why(why, -EIO, "%s: cannot read its header: %s", ssd->path,
+				strerror(-r));
 	}
 	v = tier_unpack_dev_header(buf, &h, &bad);
 	free(buf);
 	if (v == TIER_OK)
 		return compare_header(sb, &h, ssd->path, why);
 	if (v == TIER_BLANK || v == TIER_NOT_OURS)
-		return text_why(why, -ENODEV, "%s is not the fast device of a tier device: it has no header",
+		return text_why(why, -ENODEV,
+				"%s is not the fast device of a tier device: it has no header",
 				ssd->path);
-	return text_why(why, -EILSEQ, "%s: its header: %s", ssd->path, bad ? bad : tier_verify_text(v));
+	return text_why(why, -EILSEQ, "%s: its header: %s", ssd->path,
+			bad ? bad : tier_verify_text(v));
 }
 
 /* CRC32C of the first 64 KiB, as the fingerprint has it; false if it can't be read */
@@ -254,14 +264,16 @@ static bool read_head_csum(const struct bdev *hdd, u32 *csum)
 	return !r;
 }
 
-/* dirty data on the SSD are newer than what somebody else wrote to the slow device: not ours to decide */
+/* dirty data on the SSD are newer than what somebody else wrote to the slow device: not ours to
+ * decide */
 static void report_changed(struct walk *w, const char *path, const char *what)
 {
 	bool dirty = w->a->dirty_slots;
 
-	find(w->a, dirty ? AUDIT_ERROR : AUDIT_NOTE, "slow device", -1, -1, "%s %s since the last stop: %s", path,
-	     what, dirty ? "the target will not start while the SSD holds dirty data" :
-	     "the copies on the SSD will be dropped");
+	find(w->a, dirty ? AUDIT_ERROR : AUDIT_NOTE, "slow device", -1, -1,
+	     "%s %s since the last stop: %s", path, what,
+	     dirty ? "the target will not start while the SSD holds dirty data" :
+		     "the copies on the SSD will be dropped");
 }
 
 static int audit_slow_device(struct walk *w)
@@ -274,14 +286,16 @@ static int audit_slow_device(struct walk *w)
 		return 0;
 	sectors = w->hdd->bytes / 512;
 	if (sectors < w->g->nr_sectors)
-		find(w->a, AUDIT_ERROR, "slow device", -1, -1, "%s has %llu sectors, the tier device %llu",
-		     w->hdd->path, ull(sectors), ull(w->g->nr_sectors));
+		find(w->a, AUDIT_ERROR, "slow device", -1, -1,
+		     "%s has %llu sectors, the tier device %llu", w->hdd->path, ull(sectors),
+		     ull(w->g->nr_sectors));
 	else if (!w->clean || !fp->sectors)
 		return 0;
 	else if (fp->sectors != sectors)
 		report_changed(w, w->hdd->path, "has changed its size");
 	else if (!read_head_csum(w->hdd, &csum))
-		find(w->a, AUDIT_ERROR, "slow device", -1, -1, "%s: cannot read its start", w->hdd->path);
+		find(w->a, AUDIT_ERROR, "slow device", -1, -1, "%s: cannot read its start",
+		     w->hdd->path);
 	else if (csum != fp->head)
 		report_changed(w, w->hdd->path, "was written to");
 	return 0;
@@ -309,7 +323,8 @@ static void read_blocks(struct walk *w, u64 first, u64 nr, void *buf, bool *unre
 	for (i = 0; i < nr; i++) {
 		u8 *at = (u8 *)buf + i * TIER_META_BLOCK_SIZE;
 
-		if (bdev_read(w->meta, at, TIER_META_BLOCK_SIZE, (first + i) * TIER_META_BLOCK_SIZE)) {
+		if (bdev_read(w->meta, at, TIER_META_BLOCK_SIZE,
+			      (first + i) * TIER_META_BLOCK_SIZE)) {
 			memset(at, 0xff, TIER_META_BLOCK_SIZE);
 			unreadable[i] = true;
 		}
@@ -323,12 +338,14 @@ static void *get_block(struct walk *w, unsigned int stream, u64 block)
 
 	if (!w->cache[stream])
 		w->cache[stream] = bdev_alloc((size_t)CHUNK_BLOCKS * TIER_META_BLOCK_SIZE);
-	if (block < w->cache_first[stream] || block - w->cache_first[stream] >= w->cache_blocks[stream]) {
+	if (block < w->cache_first[stream] ||
+	    block - w->cache_first[stream] >= w->cache_blocks[stream]) {
 		u64 left = w->g->meta_blocks - block;
 
 		w->cache_first[stream] = block;
 		w->cache_blocks[stream] = left < CHUNK_BLOCKS ? left : CHUNK_BLOCKS;
-		read_blocks(w, block, w->cache_blocks[stream], w->cache[stream], w->unreadable[stream]);
+		read_blocks(w, block, w->cache_blocks[stream], w->cache[stream],
+			    w->unreadable[stream]);
 	}
 	i = block - w->cache_first[stream];
 	return w->unreadable[stream][i] ? NULL : (u8 *)w->cache[stream] + i * TIER_META_BLOCK_SIZE;
@@ -374,12 +391,13 @@ static int audit_journal(struct walk *w)
 	read_blocks(w, g->journal_start, g->journal_blocks, w->ring, unreadable);
 	for (i = 0; i < g->journal_blocks; i++)
 		if (unreadable[i])
-			find(w->a, AUDIT_ERROR, "journal", (s64)(g->journal_start + i), -1, "it cannot be read");
+			find(w->a, AUDIT_ERROR, "journal", (s64)(g->journal_start + i), -1,
+			     "it cannot be read");
 	free(unreadable);
 
 	if (tier_journal_scan(sb, w->ring, &w->a->scan, &bad)) {
-		find(w->a, AUDIT_ERROR, "journal", (s64)(g->journal_start + w->a->scan.bad_block), -1,
-		     "sector %u: %s", w->a->scan.bad_sector, bad ? bad : "damaged");
+		find(w->a, AUDIT_ERROR, "journal", (s64)(g->journal_start + w->a->scan.bad_block),
+		     -1, "sector %u: %s", w->a->scan.bad_sector, bad ? bad : "damaged");
 		return 0;
 	}
 	if (tier_journal_replay(sb, w->ring, &w->a->scan, note_touched, w)) {
@@ -392,9 +410,11 @@ static int audit_journal(struct walk *w)
 	w->a->journal_good = true;
 	if (w->clean && w->a->scan.nr_txns)
 		find(w->a, AUDIT_ERROR, "journal", (s64)g->journal_start, -1,
-		     "holds %llu transactions although the last stop was clean", ull(w->a->scan.nr_txns));
+		     "holds %llu transactions although the last stop was clean",
+		     ull(w->a->scan.nr_txns));
 	if (w->a->scan.torn_sectors)
-		find(w->a, AUDIT_NOTE, "journal", (s64)(g->journal_start + w->a->scan.next_block), -1,
+		find(w->a, AUDIT_NOTE, "journal", (s64)(g->journal_start + w->a->scan.next_block),
+		     -1,
 		     "the last transaction was cut off (%u sectors of it are there): it does not count",
 		     w->a->scan.torn_sectors);
 	return 0;
@@ -452,7 +472,8 @@ static const char *intent_wrong(const struct walk *w, u64 page, void *buf)
 }
 
 /* NULL, or what is wrong with one copy */
-static const char *copy_wrong(const struct walk *w, struct copy *c, u32 kind, u64 page, payload_fn payload)
+static const char *copy_wrong(const struct walk *w, struct copy *c, u32 kind, u64 page,
+			      payload_fn payload)
 {
 	enum tier_verify v;
 
@@ -478,8 +499,8 @@ static const char *copy_wrong(const struct walk *w, struct copy *c, u32 kind, u6
  *
  * Return: the copy in force, or NULL.
  */
-static const struct copy *judge(struct walk *w, const char *structure, u32 kind, u64 page, struct copy *c,
-				payload_fn payload, bool in_flux)
+static const struct copy *judge(struct walk *w, const char *structure, u32 kind, u64 page,
+				struct copy *c, payload_fn payload, bool in_flux)
 {
 	const char *bad[2];
 	int i;
@@ -490,7 +511,8 @@ static const struct copy *judge(struct walk *w, const char *structure, u32 kind,
 	}
 	if (!c[0].good && !c[1].good) {
 		for (i = 0; i < 2; i++)
-			find(w->a, AUDIT_ERROR, structure, (s64)c[i].block, i, "%s; the other copy is bad too", bad[i]);
+			find(w->a, AUDIT_ERROR, structure, (s64)c[i].block, i,
+			     "%s; the other copy is bad too", bad[i]);
 		return NULL;
 	}
 	for (i = 0; i < 2; i++) {
@@ -498,10 +520,11 @@ static const struct copy *judge(struct walk *w, const char *structure, u32 kind,
 			continue;
 		if (in_flux && c[i].buf)
 			find(w->a, AUDIT_NOTE, structure, (s64)c[i].block, i,
-			     "%s: torn by a power cut; the other copy and the journal make it good", bad[i]);
-		else
-			find(w->a, AUDIT_RECOVERABLE, structure, (s64)c[i].block, i, "%s; the other copy is good",
+			     "%s: torn by a power cut; the other copy and the journal make it good",
 			     bad[i]);
+		else
+			find(w->a, AUDIT_RECOVERABLE, structure, (s64)c[i].block, i,
+			     "%s; the other copy is good", bad[i]);
 		return &c[!i];
 	}
 	i = c[0].seq >= c[1].seq ? 0 : 1;
@@ -511,7 +534,8 @@ static const struct copy *judge(struct walk *w, const char *structure, u32 kind,
 		find(w->a, AUDIT_RECOVERABLE, structure, (s64)c[!i].block, !i,
 		     "is older than the other copy: a write to it was lost");
 	else if (memcmp(c[0].buf, c[1].buf, TIER_META_BLOCK_SIZE))
-		find(w->a, AUDIT_ERROR, structure, (s64)c[1].block, 1, "differs from copy A, and neither is newer");
+		find(w->a, AUDIT_ERROR, structure, (s64)c[1].block, 1,
+		     "differs from copy A, and neither is newer");
 	return &c[i];
 }
 
@@ -525,7 +549,8 @@ static int audit_intent(struct walk *w)
 		c[i].block = w->g->intent_start + i;
 		c[i].buf = get_block(w, i, c[i].block);
 	}
-	good = judge(w, "intent page", TIER_PAGE_INTENT, 0, c, intent_wrong, !w->clean && w->intent_touched);
+	good = judge(w, "intent page", TIER_PAGE_INTENT, 0, c, intent_wrong,
+		     !w->clean && w->intent_touched);
 	if (good)
 		for (i = 0; i < TIER_INTENT_WORDS; i++)
 			w->intent[i] = intent_word(good->buf, i);
@@ -584,11 +609,13 @@ static int apply_journal(struct walk *w)
 	for (i = 0; i < TIER_INTENT_WORDS; i++) {
 		w->a->intent_regions += (u64)__builtin_popcountll(w->intent[i]);
 		if (!region_exists(w, i, w->intent[i]))
-			find(w->a, AUDIT_ERROR, "journal", -1, -1, "marks an intent region that does not exist");
+			find(w->a, AUDIT_ERROR, "journal", -1, -1,
+			     "marks an intent region that does not exist");
 	}
 	if (w->clean && w->a->intent_regions)
 		find(w->a, AUDIT_ERROR, "intent page", (s64)w->g->intent_start, -1,
-		     "%llu regions are marked although the last stop was clean", ull(w->a->intent_regions));
+		     "%llu regions are marked although the last stop was clean",
+		     ull(w->a->intent_regions));
 	return 0;
 }
 
@@ -604,10 +631,12 @@ static int audit_hints(struct walk *w)
 			return -EINTR;
 		block = tier_hint_page_block(w->g, page);
 		buf = get_block(w, 0, block);
-		v = buf ? tier_page_verify(buf, w->seed, TIER_PAGE_HINTS, page, &seq) : TIER_BAD_CSUM;
+		v = buf ? tier_page_verify(buf, w->seed, TIER_PAGE_HINTS, page, &seq) :
+			  TIER_BAD_CSUM;
 		if (v != TIER_OK)
 			find(w->a, AUDIT_RECOVERABLE, "hint page", (s64)block, -1,
-			     "%s; the policy starts without these hints", buf ? tier_verify_text(v) : "it cannot be read");
+			     "%s; the policy starts without these hints",
+			     buf ? tier_verify_text(v) : "it cannot be read");
 		else if (seq != hint_seq)
 			find(w->a, AUDIT_RECOVERABLE, "hint page", (s64)block, -1,
 			     "is of another stop than the last one; the policy starts without these hints");
@@ -658,8 +687,9 @@ static int audit_mapping(struct walk *w)
 			if (tier_from_block(w->records[table[at] - 1].block) == block)
 				break;
 		if (table[at])
-			find(w->a, AUDIT_ERROR, "mapping", -1, -1, "slots %llu and %llu both claim block %llu",
-			     ull(table[at] - 1), ull(s), ull(block));
+			find(w->a, AUDIT_ERROR, "mapping", -1, -1,
+			     "slots %llu and %llu both claim block %llu", ull(table[at] - 1),
+			     ull(s), ull(block));
 		else
 			table[at] = (u32)(s + 1);
 	}
@@ -675,12 +705,14 @@ static int audit_flags(struct walk *w)
 
 	if (sb->compat_ro & ~TIER_FEATURE_COMPAT_RO)
 		find(w->a, AUDIT_NOTE, "superblock", -1, -1,
-		     "has features of a newer version (%#llx): this version may only read", ull(sb->compat_ro));
+		     "has features of a newer version (%#llx): this version may only read",
+		     ull(sb->compat_ro));
 	if (sb->flags & TIER_SB_NEEDS_CHECK)
 		find(w->a, AUDIT_ERROR, "superblock", -1, -1,
 		     "is marked \"needs check\": a write to the metadata device failed");
 	if (w->clean && (sb->flags & TIER_SB_ACTIVATING))
-		find(w->a, AUDIT_ERROR, "superblock", -1, -1, "says both stopped in order and being activated");
+		find(w->a, AUDIT_ERROR, "superblock", -1, -1,
+		     "says both stopped in order and being activated");
 	if (w->clean && sb->tail_txn != sb->head_txn + 1)
 		find(w->a, AUDIT_ERROR, "superblock", -1, -1,
 		     "says stopped in order, but transactions %llu to %llu are not in the pages",
@@ -697,13 +729,13 @@ static void walk_free(struct walk *w)
 	free(w->cache[1]);
 }
 
-int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd, const struct bdev *hdd,
-	      const volatile int *cancel, char *why)
+int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd,
+	      const struct bdev *hdd, const volatile int *cancel, char *why)
 {
 	/* pages come after the journal, what depends on the dirty data after the mapping */
-	static int (* const steps[])(struct walk *w) = {
-		audit_flags, audit_fast, audit_journal, audit_intent, audit_slot_pages, apply_journal,
-		audit_hints, audit_mapping, audit_slow_device,
+	static int (*const steps[])(struct walk * w) = {
+		audit_flags,   audit_fast,  audit_journal, audit_intent,      audit_slot_pages,
+		apply_journal, audit_hints, audit_mapping, audit_slow_device,
 	};
 	struct walk *w;
 	unsigned int i;
@@ -715,7 +747,8 @@ int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd, 
 	if (a->sb.geometry.meta_blocks > meta->bytes / TIER_META_BLOCK_SIZE) {
 		find(a, AUDIT_ERROR, "superblock", -1, -1,
 		     "the metadata take %llu blocks, %s has only %llu: it was cut short",
-		     ull(a->sb.geometry.meta_blocks), meta->path, ull(meta->bytes / TIER_META_BLOCK_SIZE));
+		     ull(a->sb.geometry.meta_blocks), meta->path,
+		     ull(meta->bytes / TIER_META_BLOCK_SIZE));
 		return 0;
 	}
 	w = text_alloc(1, sizeof(*w));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A look at everything that a metadata device holds: what is wrong with it, and what the rest can make
- * good.  Reads only.  Any garbage is fine; time and memory are linear in the size of the device.
+ * A look at everything that a metadata device holds: what is wrong with it, and what the rest can
+ * make good.  Reads only.  Any garbage is fine; time and memory are linear in the size of the
+ * device.
  */
 #ifndef TIER_TOOLS_AUDIT_H
 #define TIER_TOOLS_AUDIT_H
@@ -12,7 +13,8 @@
 /**
  * enum audit_level - how bad a finding is
  * @AUDIT_NOTE: in order, and worth knowing: traces of a power cut, for example
- * @AUDIT_RECOVERABLE: damage, but a second copy or the journal holds what is needed: the target starts
+ * @AUDIT_RECOVERABLE: damage, but a second copy or the journal holds what is needed: the target
+ * starts
  * @AUDIT_ERROR: damage, or a contradiction, that nothing here makes good
  * @AUDIT_NR_LEVELS: their number
  */
@@ -75,8 +77,8 @@ struct audit {
  * @meta: open
  * @why: TEXT_LEN bytes
  *
- * Return: 0; -ENODATA: holds no tier metadata; -EPROTONOSUPPORT: of a newer version; -EILSEQ: damaged
- * beyond use; -EIO.
+ * Return: 0; -ENODATA: holds no tier metadata; -EPROTONOSUPPORT: of a newer version; -EILSEQ:
+ * damaged beyond use; -EIO.
  */
 int audit_superblock(struct audit *a, const struct bdev *meta, char *why);
 
@@ -91,8 +93,8 @@ int audit_superblock(struct audit *a, const struct bdev *meta, char *why);
  *
  * Return: 0: see @a; else as audit_superblock(), or -EINTR.
  */
-int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd, const struct bdev *hdd,
-	      const volatile int *cancel, char *why);
+int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd,
+	      const struct bdev *hdd, const volatile int *cancel, char *why);
 
 /**
  * audit_fast_device() - is this the fast device that a superblock speaks of?
@@ -100,8 +102,8 @@ int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd, 
  * @ssd: open
  * @why: TEXT_LEN bytes
  *
- * Return: 0; -ENODEV: foreign or blank; -ESTALE: it missed an activation; -EILSEQ: its header is damaged;
- * -ENOSPC: too small; -EIO.
+ * Return: 0; -ENODEV: foreign or blank; -ESTALE: it missed an activation; -EILSEQ: its header is
+ * damaged; -ENOSPC: too small; -EIO.
  */
 int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *why);
 

@@ -20,7 +20,8 @@ static int take_identity(struct bdev *b, const struct stat *st, char *why)
 {
 	b->is_block = S_ISBLK(st->st_mode);
 	if (!b->is_block && !S_ISREG(st->st_mode))
-		return text_why(why, -ENOTBLK, "%s is neither a block device nor a regular file", b->path);
+		return text_why(why, -ENOTBLK, "%s is neither a block device nor a regular file",
+				b->path);
 	b->dev = b->is_block ? st->st_rdev : st->st_dev;
 	b->ino = b->is_block ? 0 : st->st_ino;
 	return 0;
@@ -45,7 +46,8 @@ static int read_sizes(struct bdev *b, const struct stat *st)
 	if (!b->is_block) {
 		b->bytes = (uint64_t)st->st_size & ~511ULL;
 		b->logical_bytes = 512;
-		b->read_only = !(st->st_mode & 0222) || faccessat(AT_FDCWD, b->path, W_OK, AT_EACCESS);
+		b->read_only =
+			!(st->st_mode & 0222) || faccessat(AT_FDCWD, b->path, W_OK, AT_EACCESS);
 		return 0;
 	}
 	if (ioctl(b->fd, BLKGETSIZE64, &b->bytes) || ioctl(b->fd, BLKSSZGET, &sector) ||

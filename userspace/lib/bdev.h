@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Block devices, and regular files that stand in for them: what they are, who uses them, I/O past the
- * page cache.  Functions that can fail return 0 or -errno and leave a sentence in a buffer of TEXT_LEN.
+ * Block devices, and regular files that stand in for them: what they are, who uses them, I/O past
+ * the page cache.  Functions that can fail return 0 or -errno and leave a sentence in a buffer of
+ * TEXT_LEN.
  */
 #ifndef TIER_TOOLS_BDEV_H
 #define TIER_TOOLS_BDEV_H
@@ -11,7 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define BDEV_ALIGN	4096U	/* of buffers, offsets and lengths: good for every device that is accepted */
+#define BDEV_ALIGN \
+	4096U /* of buffers, offsets and lengths: good for every device that is accepted */
 
 /**
  * struct bdev - a device or file
@@ -75,7 +77,8 @@ bool bdev_overlap(const struct bdev *a, const struct bdev *b);
  * @b: identified
  * @who: TEXT_LEN bytes: "mounted on /mnt", "swap space", "held by dm-3 (name)" ...
  *
- * Looks at mounts, swap space, holders and partitions.  False if it finds nobody, which is no proof.
+ * Looks at mounts, swap space, holders and partitions.  False if it finds nobody, which is no
+ * proof.
  */
 bool bdev_holder(const struct bdev *b, char *who);
 

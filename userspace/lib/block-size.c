@@ -40,8 +40,8 @@ int block_size_parse(const char *text, u32 *sectors)
 {
 	u64 n;
 
-	if (units_parse_sectors(text, 1, &n) || n < TIER_MIN_BLOCK_SECTORS || n > TIER_MAX_BLOCK_SECTORS ||
-	    n & (n - 1)) {
+	if (units_parse_sectors(text, 1, &n) || n < TIER_MIN_BLOCK_SECTORS ||
+	    n > TIER_MAX_BLOCK_SECTORS || n & (n - 1)) {
 		text_error("block size '%s' is not a power of two from 4k to 1m", text);
 		return -EINVAL;
 	}

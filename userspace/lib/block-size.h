@@ -10,9 +10,8 @@
  * @fast_sectors: size of the fast device
  * @slow_sectors: size of the slow device
  *
- * 64 KiB; less if the fast device would have fewer than 1000 slots, more if the kernel would need more
- * than 512 MiB.
- * Return: in sectors, a legal size.
+ * 64 KiB; less if the fast device would have fewer than 1000 slots, more if the kernel would need
+ * more than 512 MiB. Return: in sectors, a legal size.
  */
 u32 block_size_choose(u64 fast_sectors, u64 slow_sectors);
 

@@ -21,8 +21,10 @@ int devices_identify(struct bdev *devs, char **paths, char *why)
 			return r;
 		for (j = 0; j < i; j++)
 			if (bdev_overlap(&devs[i], &devs[j]))
-				return text_why(why, -EINVAL, "%s %s and %s %s are the same device or overlap",
-						device_names[j], paths[j], device_names[i], paths[i]);
+				return text_why(why, -EINVAL,
+						"%s %s and %s %s are the same device or overlap",
+						device_names[j], paths[j], device_names[i],
+						paths[i]);
 	}
 	return 0;
 }
@@ -32,7 +34,8 @@ static int fits_together(const struct bdev *devs, const struct tier_sb *sb, char
 	u64 sectors = devs[DEV_HDD].bytes / 512;
 
 	if (sectors < sb->geometry.nr_sectors)
-		return text_why(why, -ENOSPC, "%s has %llu sectors, the tier device %llu: not its slow device",
+		return text_why(why, -ENOSPC,
+				"%s has %llu sectors, the tier device %llu: not its slow device",
 				devs[DEV_HDD].path, (unsigned long long)sectors,
 				(unsigned long long)sb->geometry.nr_sectors);
 	return audit_fast_device(sb, &devs[DEV_SSD], why);

@@ -257,7 +257,8 @@ static int run_with_udev(struct dm_task *task)
 	return r;
 }
 
-int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params, char *why)
+int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
+		  char *why)
 {
 	struct dm_task *task;
 	int r = 0, log;

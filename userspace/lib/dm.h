@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the tools ask of device-mapper.  Functions that can fail return 0 or -errno and leave a sentence in
- * a buffer of TEXT_LEN; what the kernel's log says about it is part of that sentence where it helps.
+ * What the tools ask of device-mapper.  Functions that can fail return 0 or -errno and leave a
+ * sentence in a buffer of TEXT_LEN; what the kernel's log says about it is part of that sentence
+ * where it helps.
  */
 #ifndef TIER_TOOLS_DM_H
 #define TIER_TOOLS_DM_H
@@ -51,7 +52,8 @@ int mapper_message(const char *name, const char *message, char *why);
  * @params: behind the target's name
  * @why: TEXT_LEN bytes
  */
-int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params, char *why);
+int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
+		  char *why);
 
 /* remove a device */
 int mapper_remove(const char *name, char *why);

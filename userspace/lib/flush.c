@@ -44,10 +44,11 @@ static int read_progress(const char *name, struct progress *p, char *why)
 static int judge(const char *name, const struct progress *p, char *why)
 {
 	if (!strcmp(p->state, "failed"))
-		return text_why(why, -EIO, "%.200s: write back failed, %llu granules are left", name,
-				(unsigned long long)p->left);
+		return text_why(why, -EIO, "%.200s: write back failed, %llu granules are left",
+				name, (unsigned long long)p->left);
 	if (p->unwritable)
-		return text_why(why, -EIO, "%.200s: %llu granules can't be written to the slow device", name,
+		return text_why(why, -EIO,
+				"%.200s: %llu granules can't be written to the slow device", name,
 				(unsigned long long)p->unwritable);
 	return 0;
 }
@@ -64,10 +65,12 @@ int flush_device(const char *name, const volatile int *cancel, char *why)
 		r = read_progress(name, &p, why);
 	while (!r && !strcmp(p.state, "running")) {
 		if (!p.writes)
-			return text_why(why, -EIO, "%.200s no longer writes, %llu granules are left", name,
+			return text_why(why, -EIO,
+					"%.200s no longer writes, %llu granules are left", name,
 					(unsigned long long)p.left);
 		if (*cancel)
-			return text_why(why, -EINTR, "not waiting any longer; the target goes on writing back");
+			return text_why(why, -EINTR,
+					"not waiting any longer; the target goes on writing back");
 		if (p.left > total)
 			total = p.left;
 		text_progress("writing back", total - p.left, total);

@@ -15,7 +15,8 @@ u64 memory_core(const struct tier_geometry *g);
  * memory_policy() - kernel memory of a policy, in bytes
  * @policy: words as in the table line: NAME [KEY VALUE]... [next NAME ...]
  * @g: geometry
- * @exact: set if all policies named are known here; else an estimate takes the place of the unknown ones
+ * @exact: set if all policies named are known here; else an estimate takes the place of the unknown
+ * ones
  */
 u64 memory_policy(const char *policy, const struct tier_geometry *g, bool *exact);
 

@@ -26,8 +26,8 @@ static void add_help(unsigned int argc, char **argv, char *why)
 		type = i == 0 || !strcmp(argv[i - 1], "next") ? tier_policy_find(argv[i]) : NULL;
 		if (!type || !type->tunables_help || !*type->tunables_help || used >= TEXT_LEN)
 			continue;
-		snprintf(why + used, TEXT_LEN - used, "%stunables of %s:\n%s", why[used - 1] == '\n' ? "" : "\n",
-			 type->name, type->tunables_help);
+		snprintf(why + used, TEXT_LEN - used, "%stunables of %s:\n%s",
+			 why[used - 1] == '\n' ? "" : "\n", type->name, type->tunables_help);
 		used = strlen(why);
 	}
 	if (why[used - 1] == '\n')

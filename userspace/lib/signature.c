@@ -160,6 +160,7 @@ int signature_wipe(const struct bdev *b, char *why)
 		table = false;
 	close(fd);
 	if (r < 0)
-		return text_why(why, r, "%s: cannot remove old signatures: %s", b->path, strerror(-r));
+		return text_why(why, r, "%s: cannot remove old signatures: %s", b->path,
+				strerror(-r));
 	return nr;
 }

@@ -140,7 +140,8 @@ int status_parse(struct status *s, const char *params, char *why)
 	if (!s->health[0])
 		return text_why(why, -EINVAL, "the status line is empty");
 	if (w.bad)
-		return text_why(why, -EINVAL, "the status line has an unexpected word '%.64s'", w.bad);
+		return text_why(why, -EINVAL, "the status line has an unexpected word '%.64s'",
+				w.bad);
 	return 0;
 }
 

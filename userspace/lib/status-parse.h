@@ -9,8 +9,8 @@
  *	<#words> <key value>*		tunables of the core
  *	<policy> <#words> <key value>*
  *
- * Lines grow at the ends of the sections and behind the last one only.  Keys are not interpreted here;
- * what is missing at the end is taken for an older kernel's or a failed target's.
+ * Lines grow at the ends of the sections and behind the last one only.  Keys are not interpreted
+ *here; what is missing at the end is taken for an older kernel's or a failed target's.
  */
 #ifndef TIER_TOOLS_STATUS_PARSE_H
 #define TIER_TOOLS_STATUS_PARSE_H
@@ -82,8 +82,8 @@ struct status {
  * @params: what stands behind the target's name; any text
  * @why: TEXT_LEN bytes
  *
- * Return: 0, also if the line ends early or has words behind the known ones; -EINVAL if a word is not
- * what should stand there.
+ * Return: 0, also if the line ends early or has words behind the known ones; -EINVAL if a word is
+ * not what should stand there.
  */
 int status_parse(struct status *s, const char *params, char *why);
 void status_free(struct status *s);

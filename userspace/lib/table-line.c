@@ -116,7 +116,8 @@ static int accepted(const char *params, char *why)
 	return r;
 }
 
-char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt, char *why)
+char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt,
+		   char *why)
 {
 	const char *mode = opt->mode ? opt->mode : tier_mode_name(sb->mode);
 	const char *policy = opt->policy ? opt->policy : TABLE_DEFAULT_POLICY;

@@ -52,7 +52,8 @@ void table_options_free(struct table_options *opt);
  *
  * Return: string, to be freed; NULL if the parser refuses it, then @why is its sentence.
  */
-char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt, char *why);
+char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt,
+		   char *why);
 
 /**
  * table_split() - split words as device-mapper does: at blanks, a backslash quotes

@@ -122,7 +122,8 @@ const char *text_size(uint64_t bytes, char *buf)
 	if (bytes % div)
 		snprintf(buf, TEXT_SIZE_LEN, "%.1f %s", (double)bytes / (double)div, units[u]);
 	else
-		snprintf(buf, TEXT_SIZE_LEN, "%llu %s", (unsigned long long)(bytes / div), units[u]);
+		snprintf(buf, TEXT_SIZE_LEN, "%llu %s", (unsigned long long)(bytes / div),
+			 units[u]);
 	return buf;
 }
 
@@ -145,7 +146,8 @@ void text_progress(const char *what, uint64_t done, uint64_t total)
 	if (done >= total && !progress_shown)
 		return;
 	last = now;
-	fprintf(stderr, "\r%s: %3u %%", what, total ? (unsigned int)((double)done * 100 / (double)total) : 100);
+	fprintf(stderr, "\r%s: %3u %%", what,
+		total ? (unsigned int)((double)done * 100 / (double)total) : 100);
 	progress_shown = true;
 	if (done >= total)
 		text_progress_stop();

@@ -77,7 +77,8 @@ const char *text_size(uint64_t bytes, char *buf);
 const char *text_uuid(const uint8_t *uuid, char *buf);
 
 /**
- * text_progress() - show how far something is, on stderr if that is a terminal, a few times a second
+ * text_progress() - show how far something is, on stderr if that is a terminal, a few times a
+ * second
  * @what: "writing metadata"
  * @done: of @total; @done == @total ends the line
  * @total: all

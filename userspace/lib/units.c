@@ -50,7 +50,8 @@ int units_parse(const char *text, u64 plain, u64 *bytes)
 		return -EINVAL;
 	if (__builtin_mul_overflow(whole, unit, &whole))
 		return -ERANGE;
-	/* a fraction of a unit, to whole sectors at best: 1.5k, 0.1g is not exact and gets rounded down */
+	/* a fraction of a unit, to whole sectors at best: 1.5k, 0.1g is not exact and gets rounded
+	 * down */
 	if (fraction && unit <= 512)
 		return -EINVAL;
 	part = (u64)((unsigned __int128)fraction * unit / scale) & ~511ULL;

@@ -7,8 +7,8 @@
 
 /**
  * units_parse() - read a size
- * @text: digits, perhaps with a fraction, then perhaps a unit: b (bytes), s (512-byte sectors), k, m, g,
- *	t, p, e (powers of 1024), in either case; "kib", "kb" and so on are the same as "k"
+ * @text: digits, perhaps with a fraction, then perhaps a unit: b (bytes), s (512-byte sectors), k,
+ *m, g, t, p, e (powers of 1024), in either case; "kib", "kb" and so on are the same as "k"
  * @plain: bytes that a number without a unit counts: 1 or 512
  * @bytes: result
  *

@@ -105,23 +105,75 @@ rand()
 # pattern FILE MIB		random data, cheaply
 pattern() { openssl enc -aes-128-ctr -pass pass:"$RANDOM" -nosalt </dev/zero 2>/dev/null | head -c "${2}M" >"$1"; }
 
-# refused DESCRIPTION REGEX COMMAND...	it fails, and the kernel log since has a sentence that matches
+# read_status DESCRIPTION NAME	fills S
+read_status() { get_status "$2"; lib_point $? "$1"; }
+
+# holds DESCRIPTION NAME KEY OP VALUE	as has; fills S
+holds()
+{
+	has "$2" "$3" "$4" "$5" && { lib_point 0 "$1"; return; }
+	lib_point 1 "$1"
+	diag "$3 is '${S[$3]}', should be $4 $5"
+}
+
+# soon DESCRIPTION SECONDS COMMAND...	it succeeds within that time; fills S, which ok can't
+soon()
+{
+	local desc=$1
+
+	shift
+	wait_until "$@" && { lib_point 0 "$desc"; return; }
+	lib_point 1 "$desc"
+	shift
+	diag "does not come true: $*"
+	diag "$(dmsetup status t0 2>&1)"
+}
+
+# refused DESCRIPTION REGEX COMMAND...	it fails, with a sentence of the target in the kernel log
+#
+# Looking at the log is left to refused_done, for all of them at once: processes are slow here.
+REFUSED_DESC=() REFUSED_REGEX=() REFUSED_OUT=()
 refused()
 {
-	local desc=$1 regex=$2 out rc log
+	local n=${#REFUSED_DESC[@]} rc
 
+	REFUSED_DESC+=("$1") REFUSED_REGEX+=("$2")
 	shift 2
-	klog_mark
-	out=$("$@" 2>&1)
+	kmsg "refused $n:"
+	"$@" >"$WORK/refused" 2>&1
 	rc=$?
-	log=$(klog)
-	[ $rc != 0 ] && [ $rc -lt 126 ] && [[ $log =~ tier.*$regex ]] && { pass "$desc"; return; }
-	fail "$desc"
-	diag "exit $rc: $*"
-	diag "$out"
-	diag "no match for: $regex"
-	diag "$log"
-	return 1
+	REFUSED_OUT+=("$rc $* $(<"$WORK/refused")")
+	[ $rc != 0 ] && [ $rc -lt 126 ]
+}
+
+refused_done()
+{
+	local -a log=()
+	local text n=-1 rc
+
+	while read -r text; do
+		if [[ $text =~ ^refused\ ([0-9]+):$ ]]; then
+			n=${BASH_REMATCH[1]}
+		elif [ "$n" -ge 0 ]; then
+			log[n]+=$text$'\n'
+		fi
+	done < <(klog)
+	for n in "${!REFUSED_DESC[@]}"; do
+		rc=${REFUSED_OUT[n]%% *}
+		if [ "$rc" = 0 ] || [ "$rc" -ge 126 ]; then
+			fail "${REFUSED_DESC[n]}: is refused"
+		elif [[ ! ${log[n]:-} =~ tier:.*${REFUSED_REGEX[n]} ]]; then
+			fail "${REFUSED_DESC[n]}: the kernel log says why"
+			diag "no match for: ${REFUSED_REGEX[n]}"
+		else
+			pass "${REFUSED_DESC[n]}: refused"
+			continue
+		fi
+		diag "${REFUSED_OUT[n]}"
+		diag "${log[n]:-nothing in the kernel log}"
+	done
+	REFUSED_DESC=() REFUSED_REGEX=() REFUSED_OUT=()
+	klog_mark
 }
 
 # no_dev NAME			the device is not there

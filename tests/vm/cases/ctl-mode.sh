@@ -6,6 +6,7 @@
 . "${0%/*}/../lib.sh"
 # shellcheck source=ctl-lib.sh
 . "${0%/*}/ctl-lib.sh"
+# shellcheck disable=SC2119	# all of them
 load_modules
 setup_devs 16 64 4
 T=/dev/mapper/t0
@@ -21,7 +22,7 @@ pattern "$WORK/b" 1
 mode() { msg t0 mode "$1" && wait_until 60 is_mode t0 "$1"; }
 
 ok "write in writeback" wr $T 0 256 "$WORK/a"
-ok "dirty" has t0 dirty -eq 256
+holds "dirty" t0 dirty -eq 256
 nok "the slow device does not have it" cmp -s -n 1048576 "$WORK/a" "$HDD"
 events=$(dmsetup info -c --noheadings -o events t0)
 timeout 60 dmsetup wait t0 "$events" >/dev/null &
@@ -29,13 +30,13 @@ waiter=$!
 ok "to writethrough" msg t0 mode writethrough
 wait $waiter
 is $? 0 "dmsetup wait returns"
-ok "drained" wait_until 60 is_mode t0 writethrough
-ok "nothing is dirty" has t0 dirty -eq 0
+soon "drained" 60 is_mode t0 writethrough
+holds "nothing is dirty" t0 dirty -eq 0
 ok "the slow device has it" cmp -n 1048576 "$WORK/a" "$HDD"
 
 msg t0 stats reset
 ok "write hits in writethrough" wr $T 0 256 "$WORK/b"
-ok "nothing is dirty" has t0 dirty -eq 0
+holds "nothing is dirty" t0 dirty -eq 0
 ok "the slow device has it" cmp -n 1048576 "$WORK/b" "$HDD"
 rd $T 0 256
 get_status t0
@@ -60,7 +61,7 @@ rd $T 8192 64
 rd $T 8192 64
 get_status t0
 is "${S[read_hits]} ${S[used]}" "0 $used" "passthrough: nothing new comes"
-ok "bypasses are counted" has t0 bypass_mode -ge 64
+holds "bypasses are counted" t0 bypass_mode -ge 64
 ok "write" wr $T 128 128 "$WORK/a"
 ok "the slow device has it" cmp -n 524288 "$WORK/a" "$HDD" 0 524288
 ok "what is read is right" cmp -n 524288 "$WORK/a" $T 0 524288
@@ -76,12 +77,12 @@ is "${S[mode]} ${S[wanted]}" "writeback passthrough" "writeback, passthrough wan
 like "${S[dirty]}" "^[1-9]" "and so many granules are left"
 events=$(dmsetup info -c --noheadings -o events t0)
 ok "changing one's mind" msg t0 mode writeback
-ok "at once" wait_until 5 is_mode t0 writeback
-ok "an event" wait_until 5 bash -c "[ \$(dmsetup info -c --noheadings -o events t0) -gt $events ]"
+soon "at once" 5 is_mode t0 writeback
+soon "an event" 5 bash -c "[ \$(dmsetup info -c --noheadings -o events t0) -gt $events ]"
 msg t0 mode writearound
 dev_ok hdd
-ok "drains" wait_until 60 is_mode t0 writearound
-ok "nothing is dirty" has t0 dirty -eq 0
+soon "drains" 60 is_mode t0 writearound
+holds "nothing is dirty" t0 dirty -eq 0
 mode writeback
 
 # --- all directions under load ----------------------------------------------------------------
@@ -98,7 +99,7 @@ for from in $MODES; do
 		wait_until 60 is_mode t0 "$from" || fail "$from is reached"
 		sleep 0.3
 		ok "$from to $to under load" msg t0 mode "$to"
-		ok "is reached" wait_until 60 is_mode t0 "$to"
+		soon "is reached" 60 is_mode t0 "$to"
 		[ "$to" = writeback ] || is "${S[dirty]}" 0 "with nothing dirty"
 		sleep 0.3
 	done
@@ -111,7 +112,7 @@ ok "the load goes on" kill -0 $load
 kill -INT $load
 wait $load
 unlike "$(cat "$WORK/load.out")" "verify: bad|error=|err= *[1-9]" "everything it read was right"
-[ -n "${S[mode]}" ] && ok "passthrough is reached" wait_until 60 is_mode t0 passthrough
+[ -n "${S[mode]}" ] && soon "passthrough is reached" 60 is_mode t0 passthrough
 sync
 echo 3 >/proc/sys/vm/drop_caches
 ok "the slow device alone is the volume" cmp $T "$HDD"
@@ -142,7 +143,7 @@ msg t0 set max_errors 1
 rd $T 0 16
 wait $waiter
 is $? 0 "a broken fast device is an event"
-ok "degraded" wait_until 10 has t0 health = degraded
+soon "degraded" 10 has t0 health = degraded
 echo 3 >/proc/sys/vm/drop_caches
 ok "reads come from the slow device" cmp -n 65536 "$WORK/a" $T
 ok "writes go there" wr $T 0 16 "$WORK/b"

@@ -58,7 +58,7 @@ format() { m format "$BLOCK" "${1:-$FAST}" $SLOW "${2:-16}" "${3:-1}" >/dev/null
 EIO="error: Input/output error"
 DAMAGED="error: Invalid or incomplete multibyte or wide character"
 
-new_dev base 16
+new_dev base 8
 new_dev fast 8
 dmsetup create meta --table "0 $(blockdev --getsz /dev/mapper/base) tier-mdtest-dev /dev/mapper/base"
 META=/dev/mapper/meta
@@ -158,7 +158,7 @@ dmsetup create fast1 --table "0 $(blockdev --getsz /dev/mapper/fast) tier-mdtest
 target $META /dev/mapper/fast1
 format
 m open >/dev/null
-for i in 1 2 3; do
+for _ in 1 2 3; do
 	dmsetup message fast1 0 fail 1
 	says "$EIO" activate
 	is "$(info failed)" 0 "a fast device that fails is no failure of the metadata"
@@ -201,8 +201,8 @@ for sectors in 1 7 8 9 200; do
 done
 
 # --- Failing writes
-# The n-th write or flush fails, for every n that a life of 60 transactions and a stop has.
-life() { m open; m activate; m run 61; m align; m stop lru; }
+# The n-th write or flush fails, for every n that a life of 50 transactions and a stop has.
+life() { m open; m activate; m run 31; m align; m stop lru; }
 n=1 bad='' done=''
 while [ -z "$done" ] && [ $n -lt 2000 ]; do
 	format 100000 16 $n
@@ -225,7 +225,7 @@ while [ -z "$done" ] && [ $n -lt 2000 ]; do
 		[ "$again" = "$EIO" ] || bad+=" $n:again=$again"
 		[ "$txn" = "txn $acked" ] || [ "$txn" = "txn $((acked + 1))" ] || bad+=" $n:$txn"
 	fi
-	n=$((n < 25 ? n + 1 : n + 17))
+	n=$((n < 20 ? n + 1 : n + ${STEP:-17}))
 done
 is "$bad" "" "write or flush number n fails, n up to $n"
 ok "until none was left to fail" test -n "$done"
@@ -238,7 +238,6 @@ m run 20 >/dev/null
 dmsetup message meta 0 fail 1 1000000
 says "$EIO" run 1
 says "$EIO" checkpoint
-says "$EIO" stop lru
 is "$(info failed)$(info needs_check)" 10 "failed, and cannot say so on the disk"
 dmsetup message meta 0 fail 0
 says "$EIO" run 1
@@ -267,7 +266,7 @@ m run 200 >/dev/null
 m close >/dev/null
 blockdev --flushbufs $META
 dd if=$META of="$WORK/image" bs=1M iflag=direct status=none
-new_dev copy 16
+new_dev copy 8
 target /dev/mapper/copy /dev/mapper/fast
 ok "each block damaged in turn" python3 "$MDTEST/crash.py" damage "$WORK/image" /dev/mapper/copy md
 # one copy damaged, repaired, the other one damaged
@@ -292,6 +291,7 @@ says "$DAMAGED" verify
 like "$(klog)" "both copies of slot page 3 are bad" "the page is named"
 
 # --- Power cuts
+mark() { dmsetup message logged 0 mark "${1// /-}"; }
 drop_log() { dmsetup remove --retry md && dmsetup remove --retry logged; }
 modprobe dm-log-writes || skip_case "no dm-log-writes"
 for seed in 1 2; do
@@ -300,16 +300,14 @@ for seed in 1 2; do
 	dmsetup create logged --table "0 $(blockdev --getsz $META) log-writes $META /dev/mapper/log"
 	target /dev/mapper/logged /dev/mapper/fast
 	format 300000 16 $seed
-	dmsetup message logged 0 mark formatted
+	mark formatted
 	for part in 1 2 3; do
 		m open >/dev/null
 		m activate >/dev/null
 		for run in 11 12 13 14; do
-			m run $run >"$WORK/txn"
-			dmsetup message logged 0 mark "$(cat "$WORK/txn")"
+			mark "$(m run $run)"
 		done
-		m align >"$WORK/txn"
-		dmsetup message logged 0 mark "$(cat "$WORK/txn")"
+		mark "$(m align)"
 		[ $part = 2 ] || m stop lru >/dev/null
 		m close >/dev/null
 	done

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=300
+# dmtier against running devices, tracepoints, what the modules say of themselves.
+# shellcheck source=../lib.sh
+. "${0%/*}/../lib.sh"
+# shellcheck source=ctl-lib.sh
+. "${0%/*}/ctl-lib.sh"
+
+# --- modinfo ----------------------------------------------------------------------------------
+
+for ko in "$TIER_BUILD"/dm-tier/dm-tier.ko "$TIER_BUILD"/policy/*.ko; do
+	info=$(modinfo "$ko")
+	for f in description version license author; do
+		like "$info" "(^|"$'\n'")$f: +[^ ]" "${ko##*/} has a $f"
+	done
+done
+
+# shellcheck disable=SC2119	# all of them
+load_modules
+setup_devs 16 64 4
+T=/dev/mapper/t0
+
+# code WANT DESCRIPTION COMMAND...	exit code; the output is in OUT
+code()
+{
+	local want=$1 desc=$2 rc
+
+	shift 2
+	OUT=$("$@" 2>&1)
+	rc=$?
+	is $rc "$want" "$desc" || diag "$OUT"
+}
+tier() { timeout 100 "$DMTIER" "$@"; }
+
+# --- create, status ---------------------------------------------------------------------------
+
+pattern "$WORK/data" 2
+code 8 "create before format" tier create t0 "$SSD" "$HDD" "$META"
+like "$OUT" "not formatted|never formatted|blank" "and why"
+code 0 "format" tier format --force --block-size 64k "$SSD" "$HDD" "$META"
+code 16 "create without devices" tier create t0
+code 16 "create with an unknown mode" tier create --mode quick t0 "$SSD" "$HDD" "$META"
+like "$OUT" "quick" "and why"
+code 8 "create with an unknown policy" tier create --policy nosuch t0 "$SSD" "$HDD" "$META"
+like "$OUT" "unknown policy.*nosuch.*clock2q" "and why, in the kernel's words"
+ok "no device is left" no_dev t0
+code 0 "create" tier create --policy "lru" --feature "idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
+code 8 "create again" tier create t1 "$SSD" "$HDD" "$META"
+ok "no device is left" no_dev t1
+code 8 "format while active" tier format --force "$SSD" "$HDD" "$META"
+code 8 "check while active" tier check "$SSD" "$HDD" "$META"
+like "$OUT" "in use" "and why"
+wr $T 0 512 "$WORK/data"
+code 0 "status" tier status t0
+like "$OUT" "t0" "names it"
+like "$OUT" "writeback" "and its mode"
+code 0 "status of all" tier status
+like "$OUT" "t0" "shows it"
+code 0 "long status" tier status --long t0
+like "$OUT" "idle_ms +3600000" "has the tunables"
+like "$OUT" "write_misses +[0-9]" "and the counters"
+code 8 "status of none" tier status none
+code 8 "status of another target" tier status ssd
+like "$OUT" "not a tier device" "says so"
+OUT=$(tier status --json t0 | python3 -c '
+import json, sys
+d = json.load(sys.stdin)["devices"][0]
+print(d["name"], d["health"], d["mode"], d["wanted_mode"], d["dirty_granules"], d["dirty_bytes"], d["sectors"],
+      d["tunables"]["idle_ms"], d["policy"][0]["name"], d["counters"]["read_errors"])')
+is "$OUT" "t0 rw writeback writeback 512 2097152 131072 3600000 lru 0" "status as JSON"
+
+# --- messages ---------------------------------------------------------------------------------
+
+code 0 "mode" tier mode t0 writethrough
+soon "is reached" 60 is_mode t0 writethrough
+code 16 "unknown mode" tier mode t0 quick
+code 16 "no mode" tier mode t0
+code 8 "mode of none" tier mode none writeback
+code 0 "mode back" tier mode t0 writeback
+code 0 "set" tier set t0 dirty_high 77
+holds "is set" t0 set_dirty_high -eq 77
+code 16 "set a bad value" tier set t0 dirty_high 100
+code 8 "set an unknown key" tier set t0 colour 5
+code 0 "policy" tier policy t0 clock2q small_percent 20
+code 0 "policy in one word" tier policy t0 "seqbypass next clock2q small_percent 30"
+get_status t0
+is "${S[policy]} ${S[policy_small_percent]}" "seqbypass 30" "is in force"
+code 8 "unknown policy" tier policy t0 nosuch
+like "$OUT" "available" "and which there are"
+code 0 "back to lru" tier policy t0 lru
+get_status t0
+used=${S[used]}
+code 0 "promote" tier promote t0 16m 256k
+soon "comes" 30 has t0 used -eq $((used + 4))
+code 0 "demote" tier demote t0 32768 512
+soon "goes" 30 has t0 used -eq "$used"
+code 0 "pin" tier pin t0 0 64k
+code 0 "unpin" tier unpin t0 0 64k
+code 16 "beyond the end" tier promote t0 64m 4k
+like "$OUT" "beyond the end" "and why"
+code 16 "no range" tier demote t0 0
+wr $T 0 16 "$WORK/data"
+code 8 "invalidate over dirty data" tier invalidate t0 0 64k
+like "$OUT" "flush first" "and why"
+code 0 "flush" tier flush t0
+holds "nothing is dirty" t0 dirty -eq 0
+ok "the slow device has it" cmp -n 2097152 "$WORK/data" "$HDD"
+code 0 "invalidate" tier invalidate t0 0 64k
+code 8 "flush of none" tier flush none
+
+# a flush that can't end well
+wr $T 512 16 "$WORK/data"
+dev_fail hdd write
+code 8 "flush with a broken HDD" tier flush t0
+like "$OUT" "1 block|can't be written|write back failed" "and why"
+holds "what is dirty stays dirty" t0 dirty -eq 16
+get_status t0
+is "${S[state_flush]} ${S[state_unwritable]}" "failed 1" "the status says so"
+dev_ok hdd
+code 0 "flush once it is well again" tier flush t0
+get_status t0
+is "${S[dirty]} ${S[state_flush]} ${S[state_unwritable]}" "0 idle 0" "all is written"
+
+# a rate cap does not hold up a flush
+wr $T 0 512 "$WORK/data"
+msg t0 set writeback_rate 1
+before=$SECONDS
+code 0 "flush with a cap of 1 KiB/s" tier flush t0
+[ $((SECONDS - before)) -lt 60 ]
+is $? 0 "is as fast as ever"
+
+# --- remove -----------------------------------------------------------------------------------
+
+exec 5<$T
+code 8 "remove while open" tier remove t0
+like "$OUT" "in use" "and why"
+exec 5<&-
+wr $T 0 16 "$WORK/data"
+code 0 "remove with dirty data" tier remove t0
+like "$OUT" "64.0? ?KiB.*stay on the SSD|64.*stay on the SSD" "says that they stay"
+code 0 "check" tier check "$SSD" "$HDD" "$META"
+code 0 "create" tier create t0 "$SSD" "$HDD" "$META"
+code 0 "remove --flush" tier remove --flush t0
+unlike "$OUT" "stay on" "nothing stays"
+code 8 "remove what is not there" tier remove t0
+code 0 "create" tier create --feature "idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
+holds "nothing is dirty" t0 dirty -eq 0
+code 8 "remove what is no tier device" tier remove ssd
+ok "it is still there" test -b "$SSD"
+
+# --- tracepoints ------------------------------------------------------------------------------
+
+trace=/sys/kernel/tracing
+mount -t tracefs none $trace 2>/dev/null
+echo >$trace/trace
+echo 1 >$trace/events/tier/enable
+is "$(cat $trace/events/tier/enable)" 1 "events of tier"
+rd $T 8192 1
+rd $T 8192 1
+wr $T 8192 1 "$WORK/data"
+wr $T 9000 1 "$WORK/data"
+sync $T
+msg t0 promote 98304 128
+wait_until 30 has t0 promotions -ge 1
+flush t0
+msg t0 demote 98304 128
+wait_until 30 has t0 state_jobs -eq 0
+msg t0 mode writethrough
+wait_until 30 is_mode t0 writethrough
+msg t0 set max_errors 1
+dev_fail ssd all
+rd $T 8192 1
+wait_until 30 has t0 health = degraded
+dev_ok ssd
+echo 0 >$trace/events/tier/enable
+events=$(cat $trace/trace)
+for e in "tier_miss: .* R sector 65536 \+ 8" "tier_hit: .* R sector 65536 \+ 8" "tier_hit: .* W sector 65536 \+ 8" \
+	"tier_miss: .* W sector 72000 \+ 8" "tier_commit: .* slots [0-9]+" "tier_promote: .* sector 98304" \
+	"tier_demote: .* sector 98304" "tier_write_back: .* sector 65536 \+ 8" "tier_mode: .* from 0 to 1" \
+	"tier_health: .* from 0 to 1"; do
+	if [[ $events =~ $e ]]; then pass "event ${e%%:*}"; else fail "event $e"; diag "$(tail -50 <<<"$events")"; fi
+done
+stop t0
+done_testing

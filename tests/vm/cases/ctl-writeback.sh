@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=300
+# When dirty data are written back, how fast, and that room for new data never runs out.
+# shellcheck source=../lib.sh
+. "${0%/*}/../lib.sh"
+# shellcheck source=ctl-lib.sh
+. "${0%/*}/ctl-lib.sh"
+load_modules lru clock2q
+setup_devs 16 64 4
+T=/dev/mapper/t0
+ok "format" format_set --block-size 64k
+ok "create" start t0 --policy lru --feature "idle_ms 3600000 dirty_high 60 dirty_low 30"
+get_status t0
+all=$((S[slots] * S[state_granules]))
+
+# --- watermarks -------------------------------------------------------------------------------
+
+# fill PERCENT		writes so much of all granules, from the start
+fill() { dd if=/dev/zero of=$T bs=64k count=$((all * $1 / 100 / 16)) oflag=direct status=none; }
+
+fill 50
+sleep 3
+holds "below the high watermark nothing is written back" t0 write_back_sectors -eq 0
+fill 65
+soon "above it, write back goes down to the low one" 60 has t0 dirty -le $((all * 30 / 100))
+sleep 3
+get_status t0
+low=${S[dirty]}
+[ "$low" -gt $((all * 15 / 100)) ]
+is $? 0 "and stops there"
+fill 45
+sleep 3
+holds "between the two nothing is written back" t0 dirty -ge $((all * 40 / 100))
+fill 65
+soon "until the high one is passed again" 60 has t0 dirty -le $((all * 30 / 100))
+
+# --- idle -------------------------------------------------------------------------------------
+
+holds "some are dirty" t0 dirty -gt 100
+msg t0 set idle_ms 200
+soon "an idle device gets clean" 60 has t0 dirty -eq 0
+msg t0 set idle_ms 3600000
+wr $T 0 64
+sleep 2
+holds "not idle, not clean" t0 dirty -eq 64
+flush t0
+
+# --- the cap ----------------------------------------------------------------------------------
+
+wr $T 0 1024
+msg t0 set writeback_rate 256
+msg t0 stats reset
+sleep 1
+start=${EPOCHREALTIME/./}
+get_status t0
+first=${S[write_back_sectors]}
+msg t0 set idle_ms 0
+msg t0 set dirty_low 0
+sleep 6
+get_status t0
+ms=$(((${EPOCHREALTIME/./} - start) / 1000))
+kib=$(((S[write_back_sectors] - first) / 2))
+diag "$kib KiB in $ms ms at a cap of 256 KiB/s"
+# what a second allows may have been saved up, and one write may go beyond
+[ $kib -le $((256 * ms / 1000 + 256 + 1024)) ]
+is $? 0 "no more than the cap"
+[ $kib -ge $((256 * ms / 1000 / 4)) ]
+is $? 0 "and not nothing"
+msg t0 set writeback_rate 0
+soon "without a cap it is done soon" 60 has t0 dirty -eq 0
+
+# --- in address order, merged -----------------------------------------------------------------
+
+msg t0 set idle_ms 3600000
+for i in 7 3 5 1 6 0 4 2; do
+	wr $T $((i * 16)) 16
+done
+msg t0 stats reset
+flush t0
+get_status t0
+is "${S[write_back_sectors]}" 1024 "8 blocks are written back"
+[ "${S[write_backs]}" -le 4 ]
+is $? 0 "in few writes: ${S[write_backs]}"
+
+# --- a full cache -----------------------------------------------------------------------------
+
+for p in lru clock2q; do
+	msg t0 policy $p
+	msg t0 set dirty_high 50
+	msg t0 set dirty_low 20
+	dd if=/dev/zero of=$T bs=64k oflag=direct status=none 2>/dev/null	# all of it, 4 times the SSD
+	msg t0 stats reset
+	fio --name=f --thread --filename=$T --rw=randwrite --bs=4k --ioengine=libaio --iodepth=4 --direct=1 --size=64M \
+		--norandommap=1 --time_based --runtime=12 --write_iops_log="$WORK/$p" --log_avg_msec=1000 >"$WORK/fio.out" 2>&1
+	is $? 0 "$p: 12 s of random writes to a full cache"
+	get_status t0
+	stalled=$(awk -F, '$2 < 1 { n++ } END { print n + 0 }' "$WORK/$p"_iops.1.log)
+	seconds=$(wc -l <"$WORK/$p"_iops.1.log)
+	[ "$seconds" -ge 10 ] && [ "$stalled" = 0 ]
+	is $? 0 "$p: goes on in each of $seconds seconds"
+	writes=$((S[write_hits] + S[write_misses]))
+	diag "$writes writes, ${S[bypass_noslot]} without a slot, ${S[bypass_policy]} by the policy, ${S[demotions]} demotions"
+	[ $writes -gt 100 ] && [ $((S[bypass_noslot] * 2)) -lt $writes ]
+	is $? 0 "$p: most find room on the SSD"
+done
+ok "stop" stop t0
+ok "check" "$DMTIER" check "$SSD" "$HDD" "$META"
+done_testing

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=300
+# vmtap: ignore=Buffer I/O error|blk_update_request|I/O error, dev
+#
+# Errors of each device: what is answered from the other one, what the caller gets to know, what is kept.
+# shellcheck source=../io-lib.sh
+. "${0%/*}/../io-lib.sh"
+load_modules
+
+AREA=8192	# sectors, less than the fast device has
+quiet_line=("dirty_high 99" "idle_ms 3600000" "max_errors 1000000")
+
+stress()	# SECONDS [OPTION...]
+{
+	"$IOSTRESS" run --seed $RANDOM --sectors $AREA --hot 0 --discards 0 --zeroes 0 --seconds "$@" "$T0" "$WORK/state"
+}
+verify() { "$IOSTRESS" verify --sectors $AREA "$1" "$WORK/state"; }
+# zeros, which is what stress() begins with
+write_area() { rm -f "$WORK/state" && dd if=/dev/zero of="$T0" bs=64k count=$((AREA / 128)) oflag=direct conv=notrunc; }
+read_area() { dd if="$T0" of=/dev/null bs=64k count=$((AREA / 128)) iflag=direct; }
+one_write() { dd if=/dev/urandom of="$T0" bs=4k count=1 seek="$1" oflag=direct conv=notrunc; }
+one_read() { dd if="$T0" of=/dev/null bs=4k count=1 skip="$1" iflag=direct; }
+
+# --- reads of the slow device fail: the fast copy alone ---
+ok "create" new_tier 12 64 8 64k writethrough lru "${quiet_line[@]}"
+ok "write" write_area
+ok "I/O" stress 3
+ok "the slow device has everything" verify "$HDD"
+dev_fail hdd read
+ok "the copies alone have everything" verify "$T0"
+nok "what has no copy fails" one_read 12000
+dev_ok hdd
+ok "and reads again afterwards" one_read 12000
+
+# --- reads of the fast device fail ---
+dev_fail ssd read
+ok "clean copies are answered from the slow device" verify "$T0"
+isnt "$(st fast_errors)" 0 "the errors are counted"
+is "$(st health)" rw "and are few enough to go on"
+dev_ok ssd
+ok "afterwards" verify "$T0"
+
+ok "writeback" set_mode writeback
+ok "write" write_area
+ok "I/O" stress 3
+dirty=$(st dirty)
+isnt "$dirty" 0 "there are dirty data"
+dev_fail ssd read
+nok "dirty data can't be read" one_read 100
+klog_mark
+msg flush
+ok "the flush ends" wait_until 60 flush_ended
+is "$(st flush)" failed "and says it failed"
+is "$(st dirty)" "$dirty" "the data are kept"
+isnt "$(st unwritable)" 0 "the blocks are counted"
+like "$(klog)" "write back of block [0-9]+" "and named"
+dev_ok ssd
+ok "they read again afterwards" verify "$T0"
+ok "and are written back" flush_all
+is "$(st unwritable)" 0 "none is unwritable"
+ok "to the slow device" verify "$HDD"
+
+# --- writes to the fast device fail ---
+msg demote 0 $AREA
+ok "not resident" wait_until 20 bash -c "dmsetup status --noflush t0 | grep -q ' 0/[0-9]'"
+dev_fail ssd write
+ok "new data go to the slow device" stress 3
+dev_ok ssd
+ok "nothing is lost" verify "$T0"
+ok "flush" flush_all
+ok "the slow device" verify "$HDD"
+ok "writethrough" set_mode writethrough
+ok "write" write_area
+dev_fail ssd write
+ok "written through to copies that fail" stress 3
+ok "reads back" verify "$T0"
+dev_ok ssd
+ok "nothing old comes back" verify "$T0"
+ok "the slow device" verify "$HDD"
+
+# --- the slow device's errors reach the caller ---
+ok "passthrough" set_mode passthrough
+dev_fail hdd write
+nok "passthrough: a write fails" one_write 20
+ok "passthrough: a read does not" one_read 20
+dev_ok hdd
+ok "writethrough" set_mode writethrough
+ok "resident" read_area
+dev_fail hdd write
+nok "writethrough: a write fails" one_write 30
+dev_ok hdd
+ok "both agree on what it is" same "$HDD" "$T0"
+
+# --- the slow device fails while dirty data are written back ---
+ok "writeback" set_mode writeback
+ok "write" write_area
+ok "I/O" stress 3
+dev_bad hdd 1000 100 write
+klog_mark
+msg flush
+ok "the flush ends" wait_until 60 flush_ended
+is "$(st flush)" failed "and says it failed"
+isnt "$(st unwritable)" 0 "blocks are unwritable"
+isnt "$(st dirty)" 0 "something stays dirty"
+[ "$(st dirty)" -lt 40 ]
+is $? 0 "but only what can't be written ($(st dirty) granules)"
+like "$(klog)" "write back of block [0-9]+ \(sector [0-9]+" "the log names the blocks"
+ok "all reads back" verify "$T0"
+ok "remove, with data that can't be written" dmsetup remove t0
+ok "create" tier_up writeback lru "${quiet_line[@]}"
+ok "all reads back" verify "$T0"
+dev_ok hdd
+ok "flush" flush_all
+ok "all is on the slow device" verify "$HDD"
+
+# --- errors that come and go ---
+stress 10 --errors-ok >"$WORK/log" 2>&1 &
+pid=$!
+while kill -0 $pid 2>/dev/null; do
+	for f in "ssd write" "ssd read" "hdd write" "hdd read" "ssd all"; do
+		# shellcheck disable=SC2086
+		dev_fail $f
+		sleep 0.2
+		dev_ok "${f% *}"
+	done
+done
+wait $pid
+is $? 0 "errors that come and go: no wrong data" || diag <"$WORK/log"
+diag "$(head -1 "$WORK/log")"
+ok "what is known reads back" verify "$T0"
+ok "flush" flush_all
+ok "both agree" same "$HDD" "$T0"
+is "$(st health)" rw "health"
+
+# --- flushes fail ---
+ok "write" one_write 40
+dev_fail ssd flush
+nok "a flush of the fast device that fails reaches the caller" dd if=/dev/zero of="$T0" bs=4k count=1 seek=41 oflag=direct conv=notrunc,fsync
+dev_ok ssd
+ok "and is tried again" dd if=/dev/zero of="$T0" bs=4k count=1 seek=41 oflag=direct conv=notrunc,fsync
+is "$(st health)" rw "health"
+
+# --- too many errors of the fast device ---
+ok "limit" msg set max_errors 8
+ok "write" write_area
+ok "flush" flush_all
+dev_fail ssd write
+ok "I/O goes on" stress 3 --reads 10
+is "$(st health)" degraded "health: degraded"
+ok "reads back" verify "$T0"
+dev_ok ssd
+ok "I/O while degraded" stress 2
+ok "the slow device has everything" flush_all
+ok "verified" verify "$HDD"
+ok "remove" dmsetup remove t0
+ok "metadata" check_meta
+
+# --- slow devices ---
+ok "create" new_tier 12 64 8 64k writeback lru
+dev_slow hdd 30
+ok "a slow device that is slow" stress 3
+dev_slow ssd 10
+ok "both" stress 2
+dev_ok ssd
+dev_ok hdd
+ok "flush" flush_all
+ok "verified" verify "$HDD"
+
+# --- metadata writes fail ---
+ok "I/O" stress 2
+sync "$T0"
+cp "$WORK/state" "$WORK/durable"
+klog_mark
+dev_fail meta write
+nok "a write that has to be recorded fails" dd if=/dev/zero of="$T0" bs=4k count=1 seek=10000 oflag=direct conv=notrunc,fsync
+is "$(st health)" ro "health: ro"
+like "$(klog)" "metadata write failed" "the log says so"
+nok "writes fail" one_write 50
+nok "flushes fail" sync "$T0"
+ok "reads do not" verify "$T0"
+ok "remove" timeout 30 dmsetup remove t0
+dev_ok meta
+ok "metadata" check_meta
+ok "create" tier_up writeback lru
+ok "what was flushed is there" verify "$T0"
+ok "remove" dmsetup remove t0
+done_testing

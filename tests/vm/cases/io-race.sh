@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=240
+#
+# Writes to the same sectors at once: whatever wins, both devices must agree on it.
+# shellcheck source=../io-lib.sh
+. "${0%/*}/../io-lib.sh"
+load_modules
+
+overlapping()	# SECONDS
+{
+	fio --name=o --thread --filename="$T0" --direct=1 --ioengine=libaio --iodepth=8 --numjobs=6 --size=2M \
+		--rw=randrw --rwmixread=20 --norandommap --randrepeat=0 --bssplit=512/20:4k/40:6k/10:64k/30 --blockalign=512 \
+		--time_based --runtime="$1" --group_reporting --minimal
+}
+# the fast device alone: reads of the slow one fail
+alone() { blockdev --flushbufs "$T0" && dd if="$T0" bs=64k count=32 iflag=direct 2>/dev/null | md5sum; }
+
+for bs in 64k 4k; do
+	ok "create, $bs" new_tier 12 32 8 $bs writethrough lru
+	ok "writethrough, $bs" overlapping 5
+	ok "both say the same" same "$HDD" "$T0"
+	want=$(dd if="$HDD" bs=64k count=32 iflag=direct 2>/dev/null | md5sum)
+	alone >/dev/null		# brings what was not there
+	sleep 1
+	dev_fail hdd read
+	is "$(alone)" "$want" "and so does the fast device alone"
+	dev_ok hdd
+
+	ok "writeback" set_mode writeback
+	ok "writeback, $bs" overlapping 4
+	before=$(flat "$T0")
+	ok "flush" flush_all
+	is "$(flat "$T0")" "$before" "a flush changes nothing"
+	ok "both say the same" same "$HDD" "$T0"
+
+	# a discard beside writes: which one wins is open, but both devices agree on it
+	msg set idle_ms 0
+	(while :; do blkdiscard -l 2M "$T0"; blkdiscard -o 64k -l 320k "$T0"; done) &
+	pid=$!
+	ok "with discards, $bs" overlapping 6
+	kill $pid
+	wait $pid 2>/dev/null
+	before=$(flat "$T0")
+	ok "flush" flush_all
+	is "$(flat "$T0")" "$before" "a flush changes nothing"
+	ok "both say the same" same "$HDD" "$T0"
+
+	# messages are all that changes here
+	overlapping 6 >"$WORK/fio" 2>&1 &
+	pid=$!
+	while kill -0 $pid 2>/dev/null; do
+		for m in writethrough writeback writearound passthrough writethrough; do
+			msg mode $m && sleep 0.1
+		done
+	done
+	wait $pid
+	is $? 0 "with mode switches, $bs" || diag <"$WORK/fio"
+	before=$(flat "$T0")
+	ok "settles" set_mode writethrough
+	is "$(flat "$T0")" "$before" "which changes nothing"
+	ok "both say the same" same "$HDD" "$T0"
+	ok "remove" dmsetup remove t0
+	is "$(flat "$HDD")" "$before" "the slow device alone"
+	ok "metadata" check_meta
+done
+done_testing

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+#
+# What the io- cases share, on top of lib.sh.
+
+# shellcheck source=lib.sh
+. "${BASH_SOURCE[0]%/*}/lib.sh"
+
+DMTIER=${TIER_BUILD%/build/*}/userspace/dmtier
+IOSTRESS=${TIER_BUILD%/*}/iostress
+T0=/dev/mapper/t0
+SSD=/dev/mapper/ssd HDD=/dev/mapper/hdd META=/dev/mapper/meta	# also where setup_devs ran in a subshell
+
+if [ ! -x "$IOSTRESS" ]; then
+	IOSTRESS=$WORK/iostress
+	gcc -O2 -pthread -o "$IOSTRESS" "$TIER_TOP/tests/vm/iostress.c" || skip_case "no iostress"
+fi
+
+# tier_format [OPTION...]
+tier_format()
+{
+	"$DMTIER" format --force "$@" "$SSD" "$HDD" "$META" >"$WORK/format" 2>&1 || { cat "$WORK/format"; return 1; }
+}
+
+# tier_line MODE POLICY [FEATURE...]
+tier_line()
+{
+	local mode=$1 policy=$2 f args=()
+
+	shift 2
+	for f; do args+=(--feature "$f"); done
+	"$DMTIER" table --mode "$mode" --policy "$policy" "${args[@]}" "$SSD" "$HDD" "$META"
+}
+
+# tier_up MODE POLICY [FEATURE...]	device t0
+tier_up()
+{
+	local line
+
+	line=$(tier_line "$@") || return
+	dmsetup create t0 --table "$line"
+}
+
+# st WORD	the value behind a word of the status, or one of the first fields by name
+st()
+{
+	dmsetup status --noflush t0 | awk -v want="$1" '
+		BEGIN { split("health check settled mode block granule used free dirty_slots dirty journal", f)
+			for (i in f) if (f[i] == want) n = i + 3 }
+		{ if (n) { print $n; exit }
+		  for (i = 15; i < NF; i++) if ($i == want) { print $(i + 1); exit } }'
+}
+
+msg() { dmsetup message t0 0 "$@"; }
+
+flush_ended() { [ "$(st flush)" != running ]; }
+settled() { [ "$(st settled)" = "$1" ]; }
+
+# flush_all		the flush message, and wait for its end
+flush_all()
+{
+	msg flush && wait_until "${1:-120}" flush_ended && [ "$(st flush)" = idle ] && [ "$(st dirty)" = 0 ]
+}
+
+# set_mode MODE		and wait until that has settled
+set_mode()
+{
+	msg mode "$1" && wait_until 120 settled "$1"
+}
+
+# same A B [BYTES]	two block devices hold the same
+same()
+{
+	blockdev --flushbufs "$1" "$2"
+	cmp ${3:+-n "$3"} "$1" "$2"
+}
+
+# flat DEVICE		checksum of its contents
+flat()
+{
+	blockdev --flushbufs "$1"
+	md5sum <"$1"
+}
+
+check_meta() { "$DMTIER" check "$SSD" "$HDD" "$META"; }
+
+# fresh SSD HDD META [FORMAT-OPTION...]		new devices, formatted
+fresh()
+{
+	local ssd=$1 hdd=$2 meta=$3
+
+	shift 3
+	[ ! -b $T0 ] || dmsetup remove --retry t0 || return
+	drop_devs && setup_devs "$ssd" "$hdd" "$meta" && tier_format "$@" && rm -f "$WORK"/state*
+}
+
+# new_tier SSD HDD META BLOCK-SIZE MODE POLICY [FEATURE...]	all of it, up to t0
+new_tier()
+{
+	local ssd=$1 hdd=$2 meta=$3 bs=$4
+
+	shift 4
+	fresh "$ssd" "$hdd" "$meta" --block-size "$bs" && tier_up "$@"
+}

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: GPL-2.0
+/* The device under test, by the ioctls of device-mapper; and the tool. */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/dm-ioctl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "powercut.h"
+
+#define DM_NAME	"powercut"
+#define DM_ROOM	16384
+
+extern char **environ;
+u32 block_sectors;
+
+static int control = -1;
+static u32 minor_nr;
+
+void sleep_us(u32 us)
+{
+	struct timespec ts = { us / 1000000, us % 1000000 * 1000L };
+
+	nanosleep(&ts, NULL);
+}
+
+static struct dm_ioctl *dm_new(void)
+{
+	struct dm_ioctl *io = calloc(1, DM_ROOM);
+
+	if (control < 0)
+		control = open("/dev/mapper/control", O_RDWR | O_CLOEXEC);
+	if (!io || control < 0)
+		die("/dev/mapper/control: %s", strerror(errno));
+	io->version[0] = DM_VERSION_MAJOR;
+	io->data_size = DM_ROOM;
+	io->data_start = sizeof(*io);
+	strcpy(io->name, DM_NAME);
+	return io;
+}
+
+static int dm_do(struct dm_ioctl *io, unsigned long cmd)
+{
+	return ioctl(control, cmd, io) ? -errno : 0;
+}
+
+int dm_remove(void)
+{
+	int r = 0, i;
+
+	for (i = 0; i < 500; i++) {
+		struct dm_ioctl *io = dm_new();
+
+		r = dm_do(io, DM_DEV_REMOVE);
+		free(io);
+		if (r != -EBUSY)
+			break;
+		sleep_us(10000);
+	}
+	return r;
+}
+
+int dm_create(const char *mode, const char *policy, const char *features)
+{
+	struct dm_ioctl *io = dm_new();
+	struct dm_target_spec *spec;
+	char *line;
+	u32 words = 1;
+	const char *p;
+	int r;
+
+	r = dm_do(io, DM_DEV_CREATE);
+	if (r)
+		goto out;
+	minor_nr = minor(io->dev);
+	free(io);
+
+	io = dm_new();
+	spec = (void *)((char *)io + io->data_start);
+	line = (char *)(spec + 1);
+	for (p = features; *p; p++)
+		words += *p != ' ' && (p == features || p[-1] == ' ');
+	spec->length = nr_sectors;
+	strcpy(spec->target_type, "tier");
+	snprintf(line, 1024, "%s %s %s %u %u %s %s %s", dev_paths[FAST], dev_paths[SLOW], dev_paths[META],
+		 block_sectors, words, mode, features, policy);
+	io->target_count = 1;
+	r = dm_do(io, DM_TABLE_LOAD);
+	free(io);
+	io = dm_new();
+	if (!r)
+		r = dm_do(io, DM_DEV_SUSPEND);	/* without the flag: resume */
+	if (r)
+		dm_remove();
+out:
+	free(io);
+	return r;
+}
+
+int dm_open(void)
+{
+	char path[64];
+	int fd = -1, i;
+
+	snprintf(path, sizeof(path), "/dev/dm-%u", minor_nr);
+	for (i = 0; fd < 0 && i < 200; i++) {
+		fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+		if (fd < 0)
+			sleep_us(5000);
+	}
+	if (fd < 0)
+		die("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+int dm_message(const char *text)
+{
+	struct dm_ioctl *io = dm_new();
+	struct dm_target_msg *msg = (void *)((char *)io + io->data_start);
+	int r;
+
+	strcpy(msg->message, text);
+	r = dm_do(io, DM_TARGET_MSG);
+	free(io);
+	return r;
+}
+
+bool dm_status(char *text, size_t size)
+{
+	struct dm_ioctl *io = dm_new();
+	struct dm_target_spec *spec;
+	int r;
+
+	io->flags = DM_NOFLUSH_FLAG;
+	r = dm_do(io, DM_TABLE_STATUS);
+	if (!r) {
+		spec = (void *)((char *)io + io->data_start);
+		snprintf(text, size, "%s", (char *)(spec + 1));
+	}
+	free(io);
+	return !r;
+}
+
+/* a field of the status by its name */
+bool dm_status_word(const char *key, char *value, size_t size)
+{
+	static const char * const fixed[] = {
+		"health", "check", "settled", "mode", "block", "granule", "used", "free", "dirty_slots", "dirty", "journal",
+	};
+	char text[4096], *word, *save = NULL;
+	bool next = false;
+	u32 i = 0;
+
+	if (!dm_status(text, sizeof(text)))
+		return false;
+	for (word = strtok_r(text, " ", &save); word; word = strtok_r(NULL, " ", &save), i++) {
+		if (next || (i < sizeof(fixed) / sizeof(fixed[0]) && !strcmp(fixed[i], key))) {
+			snprintf(value, size, "%s", word);
+			return true;
+		}
+		next = i > 11 && !strcmp(word, key);
+	}
+	return false;
+}
+
+bool dm_wait(const char *key, const char *value, u32 ms)
+{
+	char got[64];
+	u32 waited;
+
+	for (waited = 0; waited < ms; waited += 10) {
+		if (dm_status_word(key, got, sizeof(got)) && !strcmp(got, value))
+			return true;
+		sleep_us(10000);
+	}
+	return false;
+}
+
+int dmtier_run(const char *verb, const char *option)
+{
+	const char *tool = getenv("DMTIER");
+	const char *argv[12];
+	posix_spawn_file_actions_t fa;
+	int n = 0, status;
+	pid_t pid;
+	char *word, *save = NULL, copy[256];
+
+	argv[n++] = tool ? tool : "dmtier";
+	argv[n++] = verb;
+	snprintf(copy, sizeof(copy), "%s", option);
+	for (word = strtok_r(copy, " ", &save); word && n < 8; word = strtok_r(NULL, " ", &save))
+		argv[n++] = word;
+	argv[n++] = dev_paths[FAST];
+	argv[n++] = dev_paths[SLOW];
+	argv[n++] = dev_paths[META];
+	argv[n] = NULL;
+	posix_spawn_file_actions_init(&fa);
+	posix_spawn_file_actions_addopen(&fa, 1, "/tmp/dmtier.out", O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	posix_spawn_file_actions_adddup2(&fa, 1, 2);
+	if (posix_spawnp(&pid, argv[0], &fa, NULL, (char **)argv, environ))
+		die("can't run %s", argv[0]);
+	posix_spawn_file_actions_destroy(&fa);
+	if (waitpid(pid, &status, 0) < 0 || !WIFEXITED(status))
+		return -1;
+	return WEXITSTATUS(status);
+}

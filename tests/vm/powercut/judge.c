@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The judge of one crash state: check, start, read all.  Every sector must have a permitted value, and keep
+ * it whatever happens next short of a write.
+ */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "powercut.h"
+
+#define CHUNK	256U	/* sectors */
+
+u64 nr_states, nr_failures;
+u32 check_percent = 100, max_failures = 5;
+
+static const char * const fate_names[NR_FATES] = { "lost", "kept", "mixed", "rare", "torn" };
+
+void complain(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	flockfile(stdout);
+	printf("# FAILURE: ");
+	vprintf(fmt, ap);
+	printf("\n");
+	fflush(stdout);
+	funlockfile(stdout);
+	va_end(ap);
+	__atomic_add_fetch(&nr_failures, 1, __ATOMIC_SEQ_CST);
+}
+
+/* ---- what happened to a sector ---- */
+
+static const char *durable(const struct log *l, const struct req *q, u64 cut)
+{
+	size_t i;
+
+	if (q->begin > cut)
+		return "after the cut";
+	if (!q->done || q->done > cut)
+		return "in flight";
+	if (q->fua)
+		return "durable, FUA";
+	for (i = 0; i < l->nr; i++) {
+		const struct req *f = l->reqs[i];
+
+		if (f->dev == q->dev && f->kind == REQ_FLUSH && f->begin > q->done && f->done && f->done <= cut)
+			return "durable";
+	}
+	return "volatile";
+}
+
+static u64 le(const u8 *p, u32 n)
+{
+	u64 v = 0;
+
+	while (n--)
+		v = v << 8 | p[n];
+	return v;
+}
+
+/* entries of journal sectors that name the block, and intents; see docs/format.md */
+static void show_journal(const struct log *l, const struct req *q, u64 block, u64 cut)
+{
+	u32 granules = block_sectors / 8 > 64 ? 64 : block_sectors / 8;
+	u32 size = granules > 16 ? 40 : 24, rec = size - 8, off, i;
+
+	for (off = 0; off + SECTOR <= q->len; off += SECTOR) {
+		const u8 *s = q->data + off;
+
+		if (le(s + 4, 4) != 0x31534a54)		/* TJS1 */
+			continue;
+		for (i = 0; i < le(s + 24, 2) && 32 + (i + 1) * size <= SECTOR; i++) {
+			const u8 *e = s + 32 + i * size, *r = e + 8;
+			u64 b = le(r, 8);
+
+			if (le(e + 4, 2) == 2) {
+				if (le(e, 4) == block / 64)
+					printf("#   %8llu-%llu meta: txn %llu intent word %llu: %016llx (%s)\n",
+					       (unsigned long long)q->begin, (unsigned long long)q->done,
+					       (unsigned long long)le(s + 8, 8), (unsigned long long)le(e, 4),
+					       (unsigned long long)b, durable(l, q, cut));
+				continue;
+			}
+			if (b >> 48 && (b & 0xffffffffffffULL) != block)
+				continue;
+			printf("#   %8llu-%llu meta: txn %llu slot %llu: ", (unsigned long long)q->begin,
+			       (unsigned long long)q->done, (unsigned long long)le(s + 8, 8),
+			       (unsigned long long)le(e, 4));
+			if (b >> 48)
+				printf("block %llu valid %llx dirty %llx", (unsigned long long)block,
+				       (unsigned long long)le(r + 8, rec == 16 ? 2 : 8),
+				       (unsigned long long)le(r + (rec == 16 ? 10 : 16), rec == 16 ? 2 : 8));
+			else
+				printf("free");
+			printf(" (%s)\n", durable(l, q, cut));
+		}
+	}
+}
+
+void history(const struct life *l, u64 sector, u64 cut)
+{
+	const struct log *log = l->log;
+	size_t i;
+	u32 off;
+
+	printf("# sector %llu is sector %llu of block %llu; history up to the cut at %llu:\n", (unsigned long long)sector,
+	       (unsigned long long)sector % block_sectors, (unsigned long long)sector / block_sectors,
+	       (unsigned long long)cut);
+	oracle_history(sector, cut);
+	for (i = 0; i < log->nr; i++) {
+		const struct req *q = log->reqs[i];
+
+		if (q->begin > cut + 200)
+			break;
+		if (q->kind == REQ_FLUSH) {
+			printf("#   %8llu-%llu %s: flush\n", (unsigned long long)q->begin, (unsigned long long)q->done,
+			       dev_names[q->dev]);
+		} else if (q->dev == META && q->kind == REQ_WRITE) {
+			show_journal(log, q, sector / block_sectors, cut);
+		} else if (q->dev == SLOW && sector * SECTOR >= q->off && sector * SECTOR < q->off + q->len) {
+			printf("#   %8llu-%llu slow: %s version %lld%s (%s)\n", (unsigned long long)q->begin,
+			       (unsigned long long)q->done, q->kind == REQ_WRITE ? "write" : "trim",
+			       q->kind == REQ_WRITE ?
+			       (long long)oracle_value(q->data + sector * SECTOR - q->off, sector) : 0LL,
+			       q->fua ? " FUA" : "", durable(log, q, cut));
+		} else if (q->dev == FAST && q->kind == REQ_WRITE) {
+			for (off = 0; off < q->len; off += SECTOR) {
+				u64 v = oracle_value(q->data + off, sector);
+
+				if (v && v != VALUE_BAD)
+					printf("#   %8llu-%llu fast: write version %llu%s at sector %llu (%s)\n",
+					       (unsigned long long)q->begin, (unsigned long long)q->done,
+					       (unsigned long long)v, q->fua ? " FUA" : "",
+					       (unsigned long long)(q->off + off) / SECTOR, durable(log, q, cut));
+			}
+		}
+	}
+	fflush(stdout);
+}
+
+/* ---- judging ---- */
+
+struct trial {
+	const struct life *life;
+	const struct plan *plan;
+	u64 cut;		/* in the life, for the history */
+	char step[200];
+	bool failed;
+};
+
+__attribute__((format(printf, 2, 3)))
+static void fail(struct trial *t, const char *fmt, ...)
+{
+	char text[400];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	complain("%s; %s; cut at %llu of %llu-%llu, fast %s, slow %s, meta %s, seed %llu; life: %s", text, t->step,
+		 (unsigned long long)t->cut, (unsigned long long)t->life->begin, (unsigned long long)t->life->end,
+		 fate_names[t->plan->fates[FAST]], fate_names[t->plan->fates[SLOW]], fate_names[t->plan->fates[META]],
+		 (unsigned long long)t->plan->seed, t->life->what);
+	t->failed = true;
+}
+
+static bool read_values(struct trial *t, u64 *values)
+{
+	static u8 *buf;
+	int fd = dm_open();
+	u64 s;
+	u32 i, n;
+
+	if (!buf && posix_memalign((void **)&buf, 4096, CHUNK * SECTOR))
+		die("out of memory");
+	for (s = 0; s < nr_sectors; s += n) {
+		n = nr_sectors - s < CHUNK ? nr_sectors - s : CHUNK;
+		if (pread(fd, buf, n * SECTOR, s * SECTOR) != (ssize_t)(n * SECTOR)) {
+			fail(t, "read of %u sectors at %llu: %s", n, (unsigned long long)s, strerror(errno));
+			break;
+		}
+		for (i = 0; i < n; i++)
+			values[s + i] = oracle_value(buf + i * SECTOR, s + i);
+	}
+	close(fd);
+	return s >= nr_sectors;
+}
+
+static void compare(struct trial *t, const u64 *was, const u64 *is)
+{
+	u64 s, n = 0, first = 0;
+
+	for (s = 0; s < nr_sectors; s++)
+		if (was[s] != is[s] && !n++)
+			first = s;
+	if (!n)
+		return;
+	fail(t, "%llu sectors changed without a write; sector %llu was version %lld, is %lld", (unsigned long long)n,
+	     (unsigned long long)first, (long long)was[first], (long long)is[first]);
+	history(t->life, first, t->cut);
+}
+
+static void step(struct trial *t, const char *text)
+{
+	size_t n = strlen(t->step);
+
+	snprintf(t->step + n, sizeof(t->step) - n, "%s%s", n ? ", " : "", text);
+}
+
+static void read_again(struct trial *t, const char *when, const u64 *values, u64 *again)
+{
+	if (t->failed)
+		return;
+	step(t, when);
+	if (read_values(t, again))
+		compare(t, values, again);
+}
+
+static bool check(struct trial *t)
+{
+	char line[300];
+	FILE *f;
+	int r = dmtier_run("check", "");
+
+	if (!r)
+		return true;
+	fail(t, "dmtier check: exit %d", r);
+	f = fopen("/tmp/dmtier.out", "r");
+	while (f && fgets(line, sizeof(line), f))
+		printf("#   %s", line);
+	if (f)
+		fclose(f);
+	return false;
+}
+
+static bool start(struct trial *t, struct rng *r, const char *mode)
+{
+	char text[100];
+	const char *policy = random_policy(r);
+	int e;
+
+	if (rng_percent(r, check_percent) && !check(t))
+		return false;
+	e = dm_create(mode, policy, rng_percent(r, 50) ? "commit_ms 10" : "idle_ms 20 commit_ms 30");
+	if (e) {
+		fail(t, "create: %s", strerror(-e));
+		return false;
+	}
+	snprintf(text, sizeof(text), "start %s", mode);
+	step(t, text);
+	return true;
+}
+
+static void stop(struct trial *t)
+{
+	int e = dm_remove();
+
+	if (e)
+		die("remove: %s", strerror(-e));
+	step(t, "remove");
+}
+
+static bool flush_all(struct trial *t)
+{
+	char got[64] = "";
+
+	if (dm_message("flush") || !dm_wait("flush", "idle", 30000) || !dm_status_word("dirty", got, sizeof(got)) ||
+	    strcmp(got, "0")) {
+		fail(t, "flush does not end, or leaves %s granules dirty", got);
+		return false;
+	}
+	step(t, "flush");
+	return true;
+}
+
+/* the slow device alone has all of it */
+static void slow_has(struct trial *t, const u64 *values, u64 *again)
+{
+	u64 s;
+
+	if (t->failed)
+		return;
+	step(t, "the slow device alone");
+	for (s = 0; s < nr_sectors; s++)
+		again[s] = oracle_value(dev_mem[SLOW] + s * SECTOR, s);
+	compare(t, values, again);
+}
+
+static void shake(struct trial *t, struct rng *r, const u64 *values, u64 *again)
+{
+	bool flushed = false;
+	char text[100];
+
+	if (rng_percent(r, 30))
+		read_again(t, "second read", values, again);
+	if (!t->failed && rng_percent(r, 50)) {
+		const char *mode = random_mode(r);
+
+		snprintf(text, sizeof(text), "mode %s", mode);
+		if (dm_message(text))
+			fail(t, "message %s", text);
+		step(t, text);
+		if (strcmp(mode, "writeback") && rng_percent(r, 50)) {
+			if (!dm_wait("settled", mode, 30000))
+				fail(t, "mode %s does not settle", mode);
+			slow_has(t, values, again);
+		}
+		if (rng_percent(r, 50))
+			read_again(t, "read", values, again);
+	}
+	if (!t->failed && rng_percent(r, 50))
+		flushed = flush_all(t);
+	if (!t->failed && rng_percent(r, 60)) {
+		snprintf(text, sizeof(text), "demote 0 %llu", (unsigned long long)nr_sectors);
+		if (dm_message(text) || !dm_wait("jobs", "0", 30000))
+			fail(t, "message demote");
+		step(t, "demote");
+		read_again(t, "read", values, again);
+	}
+	if (flushed)
+		slow_has(t, values, again);
+}
+
+/* the power fails again, in the recovery or soon after */
+static void cut_again(struct trial *t, struct rng *r, const struct image *base, const struct log *log, u64 begin, u64 end,
+		      const u64 *values, u64 *again)
+{
+	static struct image state;
+	u8 fates[NR_DEVS];
+	char text[200];
+	u64 cut = begin + rng_next(r) % (end - begin + 1);
+	int d;
+
+	if (!state.mem[0])
+		image_new(&state);
+	for (d = 0; d < NR_DEVS; d++)
+		fates[d] = rng_below(r, NR_FATES);
+	crash_image(&state, base, log, cut, fates, r);
+	dev_load(&state);
+	nr_states++;
+	snprintf(text, sizeof(text), "second cut at %llu of %llu-%llu, fast %s, slow %s, meta %s",
+		 (unsigned long long)cut, (unsigned long long)begin, (unsigned long long)end, fate_names[fates[FAST]],
+		 fate_names[fates[SLOW]], fate_names[fates[META]]);
+	step(t, text);
+	if (!start(t, r, random_mode(r)))
+		return;
+	read_again(t, "read", values, again);
+	if (t->failed) {
+		struct life l = { .log = (struct log *)log, .begin = begin, .end = end };
+		u64 s;
+
+		for (s = 0; s < nr_sectors && values[s] == again[s]; s++)
+			;
+		if (s < nr_sectors) {
+			printf("# and after the first cut:\n");
+			history(&l, s, cut);
+		}
+	}
+	stop(t);
+}
+
+/**
+ * judge() - judge one state of a life
+ * @l: life
+ * @p: state
+ * @values: what the sectors hold in the end
+ *
+ * Leaves the devices as after a clean stop.
+ * Return: false if something was wrong.
+ */
+bool judge(const struct life *l, const struct plan *p, u64 *values)
+{
+	static struct image state;
+	static struct permit *permits;
+	static u64 *again;
+	struct trial t = { .life = l, .plan = p, .cut = p->cut };
+	struct rng r = { p->seed };
+	struct log *log;
+	u64 s, begin, end;
+	u32 i, n = 0;
+
+	if (!permits) {
+		image_new(&state);
+		permits = calloc(nr_sectors, sizeof(*permits));
+		again = calloc(nr_sectors, sizeof(*again));
+	}
+	crash_image(&state, &l->base, l->log, p->cut, p->fates, &r);
+	log_free(dev_log_take());
+	begin = tick();
+	dev_load(&state);
+	nr_states++;
+	if (!start(&t, &r, random_mode(&r)))
+		return false;
+	if (read_values(&t, values)) {
+		oracle_permits(p->cut, permits);
+		for (s = 0; s < nr_sectors; s++) {
+			if (permitted(&permits[s], values[s]))
+				continue;
+			if (!n++) {
+				fail(&t, "sector %llu has version %lld, not %llu to %llu%s", (unsigned long long)s,
+				     (long long)values[s], (unsigned long long)permits[s].floor,
+				     (unsigned long long)permits[s].last, permits[s].discard ? " or older" : "");
+				history(l, s, p->cut);
+			}
+		}
+		if (n > 1)
+			printf("# and %u other sectors\n", n - 1);
+	}
+	if (!t.failed && p->thorough)
+		shake(&t, &r, values, again);
+	stop(&t);
+	if (!t.failed && p->thorough && rng_percent(&r, 30)) {
+		if (start(&t, &r, random_mode(&r))) {
+			read_again(&t, "read", values, again);
+			stop(&t);
+		}
+	}
+	end = now();
+	log = dev_log_take();
+	for (i = 0; i < p->second && !t.failed; i++)
+		cut_again(&t, &r, &state, log, begin, end, values, again);
+	log_free(log);
+	log_free(dev_log_take());
+	return !t.failed;
+}

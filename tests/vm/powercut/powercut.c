@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * powercut - cut the power of a tier device at many moments, and judge every state
+ *
+ *	powercut [-b BLOCK-KIB] [-m MODE] [-n STATES] [-t SECONDS] [-s SEED] [-v]		random
+ *	powercut -x [-S SCRIPT] [-e STEP] [-k STATES] ...					scripts
+ *
+ * Runs in a virtual machine with nbd and the modules loaded, and DMTIER in the environment.
+ */
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "powercut.h"
+
+bool verbose;
+
+static u32 block_kib = 64;
+
+void die(const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	printf("# FAILURE: ");
+	vprintf(fmt, ap);
+	printf("\n");
+	fflush(stdout);
+	va_end(ap);
+	_exit(2);
+}
+
+static u64 seconds(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec;
+}
+
+/* sizes: slots for a quarter of the blocks or so; the last block is short, and ends within a granule */
+static void set_sizes(void)
+{
+	u64 slots = block_kib <= 4 ? 96 : block_kib <= 64 ? 16 : 8;
+
+	block_sectors = block_kib * 2;
+	nr_sectors = slots * 3 * block_sectors + (block_sectors > 8 ? 8 * (block_sectors / 16) : 0) + 3;
+	dev_size[FAST] = (2048 + slots * block_sectors) * (u64)SECTOR;
+	dev_size[SLOW] = nr_sectors * SECTOR;
+	dev_size[META] = 2 << 20;
+}
+
+/* new metadata; the fast device keeps what was there, as garbage */
+void format_devices(void)
+{
+	char option[64];
+	struct image i;
+
+	image_new(&i);
+	dev_save(&i);
+	memset(i.mem[META], 0, dev_size[META]);
+	dev_load(&i);
+	snprintf(option, sizeof(option), "--force --block-size %uk", block_kib);
+	if (dmtier_run("format", option)) {
+		if (system("cat /tmp/dmtier.out")) {}
+		die("format failed");
+	}
+	free(i.mem[FAST]);
+	free(i.mem[SLOW]);
+	free(i.mem[META]);
+}
+
+/* the values that the slow device has */
+static void slow_values(u64 *values)
+{
+	u64 s;
+
+	for (s = 0; s < nr_sectors; s++)
+		values[s] = oracle_value(dev_mem[SLOW] + s * SECTOR, s);
+}
+
+/* start the device and the record of what it does */
+void begin_life(struct life *l, const char *mode, const char *policy, const char *features)
+{
+	int e;
+
+	dev_save(&l->base);
+	log_free(dev_log_take());
+	snprintf(l->what, sizeof(l->what), "block %uk, %s, %s, %s", block_kib, mode, policy, features);
+	l->begin = tick();
+	e = dm_create(mode, policy, features);
+	if (e)
+		die("create (%s): %s", l->what, strerror(-e));
+}
+
+/* stop it; this is part of the record */
+void end_life(struct life *l)
+{
+	int e = dm_remove();
+
+	if (e)
+		die("remove (%s): %s", l->what, strerror(-e));
+	l->end = now();
+	l->log = dev_log_take();
+}
+
+static void random_delays(struct rng *r)
+{
+	static const struct delays table[] = {
+		{ 0 },
+		{ 50, { 300, 1000, 300 }, 1000 },
+		{ 30, { 500, 8000, 500 }, 10000 },
+		{ 30, { 6000, 500, 500 }, 5000 },
+		{ 30, { 500, 500, 8000 }, 1000 },
+		{ 80, { 2000, 2000, 2000 }, 3000 },
+	};
+
+	dev_delays(&table[rng_below(r, sizeof(table) / sizeof(table[0]))], rng_next(r));
+}
+
+static void no_delays(void)
+{
+	dev_delays(&(struct delays){ 0 }, 0);
+}
+
+static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
+{
+	u64 *values = calloc(nr_sectors, sizeof(*values));
+	struct life l = { 0 };
+	u32 lives = 0;
+
+	image_new(&l.base);
+	format_devices();
+	slow_values(values);
+	while (nr_states < states && seconds() < until && nr_failures < max_failures) {
+		u64 life_seed = seed + lives * 1000003ULL;
+		struct rng r = { life_seed };
+		const char *mode = only_mode ? only_mode : random_mode(&r);
+		bool is_long = rng_percent(&r, 15);
+		struct run run = {
+			.seed = rng_next(&r), .mode = mode, .threads = 1 + rng_below(&r, 4),
+			.messages = rng_percent(&r, 70), .ms = is_long ? 5000 : 150 + rng_below(&r, 500),
+		};
+		u32 cuts = is_long ? 16 : 6, i;
+		char features[100];
+		size_t n;
+
+		if (lives % 24 == 23) {
+			format_devices();
+			slow_values(values);
+		}
+		lives++;
+		snprintf(features, sizeof(features), "commit_ms %u idle_ms %u dirty_high %u dirty_low %u%s",
+			 10 + rng_below(&r, 3) * 40, 10 + rng_below(&r, 3) * 100, 3 + rng_below(&r, 50), rng_below(&r, 3),
+			 rng_percent(&r, 20) ? " no_discard_passdown" : "");
+		oracle_begin_life(values);
+		random_delays(&r);
+		begin_life(&l, mode, random_policy(&r), features);
+		n = strlen(l.what);
+		snprintf(l.what + n, sizeof(l.what) - n, ", life %llu", (unsigned long long)life_seed);
+		work_run(&run);
+		end_life(&l);
+		no_delays();
+		if (verbose)
+			printf("# life %u: %s: %zu requests of the devices, %zu events\n", lives, l.what, l.log->nr,
+			       oracle_nr_events());
+		for (i = 0; i < cuts && nr_failures < max_failures && seconds() < until; i++) {
+			struct plan p = { .seed = rng_next(&r), .thorough = true, .second = rng_percent(&r, 40) };
+			u8 fate = rng_below(&r, NR_FATES);
+			int d;
+
+			p.cut = l.begin + rng_next(&r) % (l.end - l.begin + 1);
+			for (d = 0; d < NR_DEVS; d++)
+				p.fates[d] = rng_percent(&r, 30) ? fate : rng_below(&r, NR_FATES);
+			if (!judge(&l, &p, values)) {
+				format_devices();
+				slow_values(values);
+				break;
+			}
+		}
+		log_free(l.log);
+		fflush(stdout);
+	}
+	printf("# powercut: block %uk, mode %s, seed %llu: %llu states judged in %u lives, %llu failures\n", block_kib,
+	       only_mode ? only_mode : "any", (unsigned long long)seed, (unsigned long long)nr_states, lives,
+	       (unsigned long long)nr_failures);
+}
+
+int main(int argc, char **argv)
+{
+	u64 states = 300, limit = 3600, seed = 1, *zero;
+	const char *mode = NULL, *script = NULL;
+	bool scripts = false;
+	u32 step = 1, each = 3;
+	size_t i;
+	int c;
+
+	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:xS:e:k:v")) != -1)
+		switch (c) {
+		case 'b':
+			block_kib = atoi(optarg);
+			break;
+		case 'm':
+			mode = optarg;
+			break;
+		case 'n':
+			states = atoll(optarg);
+			break;
+		case 't':
+			limit = atoll(optarg);
+			break;
+		case 's':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'c':
+			check_percent = atoi(optarg);
+			break;
+		case 'f':
+			max_failures = atoi(optarg);
+			break;
+		case 'x':
+			scripts = true;
+			break;
+		case 'S':
+			script = optarg;
+			break;
+		case 'e':
+			step = atoi(optarg);
+			break;
+		case 'k':
+			each = atoi(optarg);
+			break;
+		case 'v':
+			verbose = true;
+			break;
+		default:
+			die("see the head of powercut.c");
+		}
+	set_sizes();
+	oracle_init();
+	dev_start();
+	zero = calloc(nr_sectors, sizeof(*zero));
+	oracle_fill(dev_mem[SLOW], 0, nr_sectors, 1);
+	memset(dev_mem[FAST], 0xa5, dev_size[FAST]);
+	oracle_begin_life(zero);
+	if (scripts) {
+		for (i = 0; i < nr_scripts; i++)
+			if (!script || !strcmp(script, script_name(i)))
+				script_run(i, mode ? mode : "writeback", seed, step, each);
+	} else {
+		random_cuts(seed, states, seconds() + limit, mode);
+	}
+	fflush(stdout);
+	dev_stop();
+	return nr_failures ? 1 : 0;
+}

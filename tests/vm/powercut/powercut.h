@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Power cuts: three block devices in memory that remember every request, a workload that knows what each
+ * sector may hold, and a judge.  README says how it works.
+ *
+ *	dev.c		the devices, served to the kernel by nbd; their log; "power fails now"
+ *	dm.c		the device under test: create, remove, message, status
+ *	oracle.c	what was written, acknowledged and flushed; which values a sector may have
+ *	work.c		random requests and messages
+ *	judge.c		recovery of one state, and everything that is asked of it
+ *	script.c	short scenarios, cut after every step
+ *	powercut.c	main
+ */
+#ifndef POWERCUT_H
+#define POWERCUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef uint8_t u8;
+typedef uint32_t u32;
+typedef uint64_t u64;
+
+#define SECTOR	512U
+
+/* ---- random numbers, the same for a seed ---- */
+
+struct rng {
+	u64 state;
+};
+
+static inline u64 rng_next(struct rng *r)
+{
+	u64 z = (r->state += 0x9e3779b97f4a7c15ULL);
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+static inline u32 rng_below(struct rng *r, u32 n)
+{
+	return n ? rng_next(r) % n : 0;
+}
+
+static inline bool rng_percent(struct rng *r, u32 percent)
+{
+	return rng_below(r, 100) < percent;
+}
+
+/* ---- dev.c ---- */
+
+enum { FAST, SLOW, META, NR_DEVS };
+
+enum req_kind { REQ_READ, REQ_WRITE, REQ_FLUSH, REQ_TRIM };
+
+/**
+ * struct req - a request as the device saw it
+ * @begin: time at which it took effect (a flush: began)
+ * @done: time just before it was answered; 0: never
+ */
+struct req {
+	u8 dev;
+	u8 kind;
+	bool fua;
+	u32 len;
+	u64 off;
+	u64 begin;
+	u64 done;
+	u8 *data;
+};
+
+struct log {
+	struct req **reqs;
+	size_t nr, room;
+};
+
+/* how devices behave; times in microseconds */
+struct delays {
+	u32 percent;		/* of the requests that are delayed */
+	u32 max[NR_DEVS];
+	u32 flush;		/* more for a flush */
+};
+
+struct image {
+	u8 *mem[NR_DEVS];
+};
+
+/* how a power cut treats what is in the volatile caches */
+enum fate { FATE_LOST, FATE_KEPT, FATE_MIXED, FATE_RARE, FATE_TORN, NR_FATES };
+
+extern const char * const dev_names[NR_DEVS];
+extern const char * const dev_paths[NR_DEVS];
+extern u64 dev_size[NR_DEVS];
+extern u8 *dev_mem[NR_DEVS];
+
+u64 tick(void);			/* one clock for everything that is recorded */
+u64 now(void);
+void dev_start(void);
+void dev_stop(void);
+void dev_delays(const struct delays *d, u64 seed);
+struct log *dev_log_take(void);	/* what was recorded since the last call */
+void log_free(struct log *l);
+void image_new(struct image *i);
+void image_copy(struct image *to, const struct image *from);
+void dev_save(struct image *i);
+void dev_load(const struct image *i);
+void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[NR_DEVS],
+		 struct rng *r);
+
+/* ---- dm.c ---- */
+
+extern u32 block_sectors;
+
+int dm_create(const char *mode, const char *policy, const char *features);
+int dm_remove(void);
+int dm_open(void);
+int dm_message(const char *text);
+bool dm_status(char *text, size_t size);
+bool dm_status_word(const char *key, char *value, size_t size);
+bool dm_wait(const char *key, const char *value, u32 ms);
+int dmtier_run(const char *verb, const char *option);
+void sleep_us(u32 us);
+
+/* ---- oracle.c ---- */
+
+extern u64 nr_sectors;
+
+enum { EV_WRITE, EV_WRITE_ACK, EV_FLUSH, EV_FLUSH_ACK, EV_DISCARD, EV_DISCARD_ACK, NR_EVS };
+
+#define VALUE_BAD	(~0ULL)
+
+/* what a sector may be found to hold */
+struct permit {
+	u64 floor;	/* last durable version */
+	u64 last;	/* last submitted one */
+	u64 discard;	/* last submitted discard, 0: none */
+};
+
+void oracle_init(void);
+void oracle_fill(u8 *buf, u64 sector, u32 n, u64 version);
+u64 oracle_value(const u8 *data, u64 sector);
+void oracle_begin_life(const u64 *values);
+void oracle_current(u64 *values);
+bool oracle_take(u64 start, u32 n);	/* nobody else writes there */
+void oracle_drop(u64 start, u32 n);
+u64 oracle_event(int kind, u64 id, u64 start, u32 n, bool fua);
+u64 oracle_new_id(void);
+size_t oracle_nr_events(void);
+u64 oracle_event_time(size_t i);
+void oracle_read_begin(u64 start, u32 n, struct permit *p);
+void oracle_read_end(u64 start, u32 n, struct permit *p);
+bool permitted(const struct permit *p, u64 value);
+void oracle_permits(u64 cut, struct permit *p);	/* of all sectors */
+void oracle_history(u64 sector, u64 cut);
+
+/* ---- work.c ---- */
+
+struct run {
+	u64 seed;
+	u32 ms;
+	u32 threads;
+	bool messages;
+	const char *mode;
+};
+
+void work_run(const struct run *run);
+const char *random_mode(struct rng *r);
+const char *random_policy(struct rng *r);
+int do_write(int fd, u64 start, u32 n, bool fua);
+int do_read(int fd, u64 start, u32 n);
+int do_flush(int fd);
+int do_discard(int fd, u64 start, u32 n);
+
+/* ---- judge.c ---- */
+
+/* a run that was recorded */
+struct life {
+	struct image base;
+	struct log *log;
+	u64 begin, end;
+	char what[200];
+};
+
+struct plan {
+	u64 cut;
+	u8 fates[NR_DEVS];
+	u64 seed;
+	bool thorough;		/* evictions, flush, mode switch, second cut */
+	u32 second;		/* power cuts in the recovery itself */
+};
+
+extern u64 nr_states, nr_failures;
+extern u32 check_percent, max_failures;
+
+bool judge(const struct life *l, const struct plan *p, u64 *values);
+void history(const struct life *l, u64 sector, u64 cut);
+void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* ---- script.c ---- */
+
+extern const size_t nr_scripts;
+const char *script_name(size_t i);
+void script_run(size_t i, const char *mode, u64 seed, u32 step, u32 states);
+
+/* ---- powercut.c ---- */
+
+extern bool verbose;
+void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
+void begin_life(struct life *l, const char *mode, const char *policy, const char *features);
+void end_life(struct life *l);
+void format_devices(void);
+
+#endif /* POWERCUT_H */
