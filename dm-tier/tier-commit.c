@@ -453,7 +453,7 @@ void tier_commit_work(struct work_struct *work)
 		w->r = r;
 		complete(&w->done);
 	}
-	if (READ_ONCE(t->map.nr_free) < t->reserve && atomic_read(&t->nr_used))
+	if (tier_slots_low(t) && atomic_read(&t->nr_used))
 		tier_reclaim_kick(t);
 }
 

@@ -123,7 +123,7 @@ tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block)
 		tier_map_insert(&t->map, slot, block, TIER_SLOT_FRESH);
 		atomic_inc(&t->nr_used);
 	}
-	if (READ_ONCE(t->map.nr_free) < t->reserve)
+	if (tier_slots_low(t))
 		tier_reclaim_kick(t);
 	return slot;
 }

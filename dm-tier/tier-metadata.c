@@ -373,7 +373,7 @@ static int write_clean_sb(struct tier_metadata *md, const char *policy, u64 hint
 	return r ? tier_md_fail(md, "writing the superblock failed", r) : 0;
 }
 
-/* Hints get the number that the superblock will have: no other stop ever has the same. */
+/* Hints get a number that no superblock has had yet: no other stop ever has the same. */
 static int write_stop(struct tier_metadata *md, const char *policy, tier_hint_fn hint,
 		      void *context, const struct tier_fingerprint *fp)
 {
@@ -381,8 +381,10 @@ static int write_stop(struct tier_metadata *md, const char *policy, tier_hint_fn
 	int r;
 
 	if (policy && hint) {
-		mutex_lock(&md->ckpt_lock);
+		mutex_lock(&md->sb_lock);
 		hint_seq = md->sb.seq + 1;
+		mutex_unlock(&md->sb_lock);
+		mutex_lock(&md->ckpt_lock);
 		r = write_hints(md, hint_seq, hint, context);
 		mutex_unlock(&md->ckpt_lock);
 		if (r)

@@ -80,15 +80,15 @@ static struct tier_policy_type *try_get_type(const char *name)
 	return type;
 }
 
-/* a kind of policy, its module loaded if need be, with a reference on it; NULL: not to be had */
-static struct tier_policy_type *get_type(const char *name)
+/* a kind of policy with a reference on its module, loaded if need be and @load; NULL: not to be had */
+static struct tier_policy_type *get_type(const char *name, bool load)
 {
 	struct tier_policy_type *type;
 
 	if (!strcmp(name, "default"))
 		name = default_policy;
 	type = try_get_type(name);
-	if (!type && strlen(name) < TIER_POLICY_NAME_LEN) {
+	if (!type && load && strlen(name) < TIER_POLICY_NAME_LEN) {
 		request_module("dm-tier-%s", name);
 		type = try_get_type(name);
 	}
@@ -176,17 +176,33 @@ static int set_arg(struct tier_policy *p, const char *key, const char *value, ch
 	return r ? -EINVAL : 0;
 }
 
+/**
+ * struct making - how a chain is made
+ * @params: for the policies
+ * @load: modules may be loaded
+ * @fallback: the built-in policy may stand in for one of this version whose module can't be had
+ * @device: for the log
+ * @error: TIER_ERROR_LEN bytes
+ */
+struct making {
+	struct tier_policy_params params;
+	bool load;
+	bool fallback;
+	const char *device;
+	char *error;
+};
+
 /*
  * Make a chain from words: NAME [KEY VALUE]... [next NAME [KEY VALUE]...].  A filter without "next" wraps
  * the default policy.
  */
-static struct tier_policy *make_chain(const struct tier_policy_params *params, unsigned int argc, char **argv,
-				      unsigned int depth, bool fallback, const char *device, char *error)
+static struct tier_policy *make_chain(const struct making *m, unsigned int argc, char **argv, unsigned int depth)
 {
 	struct tier_policy_type *type;
 	struct tier_policy *p, *next = NULL;
 	unsigned int i, own;
 	char *default_argv[] = { "default" };
+	char *error = m->error;
 	bool fell_back = false;
 	int r = -EINVAL;
 
@@ -199,11 +215,11 @@ static struct tier_policy *make_chain(const struct tier_policy_params *params, u
 			scnprintf(error, TIER_ERROR_LEN, "policy %.32s: \"%.32s\" has no value", argv[0], argv[own]);
 			return ERR_PTR(-EINVAL);
 		}
-	type = get_type(argv[0]);
-	if (!type && fallback && is_known(argv[0])) {
-		DMWARN("%s: policy %s: module dm-tier-%s can't be loaded, the built-in policy is used", device,
+	type = get_type(argv[0], m->load);
+	if (!type && m->fallback && is_known(argv[0])) {
+		DMWARN("%s: policy %s: module dm-tier-%s can't be loaded, the built-in policy is used", m->device,
 		       argv[0], strcmp(argv[0], "default") ? argv[0] : default_policy);
-		type = get_type("builtin");
+		type = get_type("builtin", false);
 		fell_back = true;
 	}
 	if (!type) {
@@ -221,15 +237,14 @@ static struct tier_policy *make_chain(const struct tier_policy_params *params, u
 		goto put;
 	}
 	if (type->filter) {
-		next = own < argc ? make_chain(params, argc - own - 1, argv + own + 1, depth + 1, fallback, device,
-					       error) :
-				    make_chain(params, 1, default_argv, depth + 1, fallback, device, error);
+		next = own < argc ? make_chain(m, argc - own - 1, argv + own + 1, depth + 1) :
+				    make_chain(m, 1, default_argv, depth + 1);
 		if (IS_ERR(next)) {
 			module_put(type->owner);
 			return next;
 		}
 	}
-	p = type->create(params, next);
+	p = type->create(&m->params, next);
 	if (IS_ERR(p)) {
 		scnprintf(error, TIER_ERROR_LEN, "policy %s can't be made: error %ld", type->name, PTR_ERR(p));
 		r = PTR_ERR(p);
@@ -250,49 +265,109 @@ put:
 	return ERR_PTR(r);
 }
 
-/**
- * tier_policy_check() - would this policy be accepted?
- * @argc: words
- * @argv: name and arguments
- * @error: TIER_ERROR_LEN bytes
- *
- * A policy of this version whose module is missing passes.
- * Context: may sleep, loads modules.
- * Return: 0 or an error.
- */
-int tier_policy_check(unsigned int argc, char **argv, char *error)
+static void free_words(struct tier_policy_words *w)
 {
-	struct tier_policy_params params = { .nr_slots = 1, .nr_blocks = 1, .block_sectors = 8 };
-	struct tier_policy *p = make_chain(&params, argc, argv, 0, true, "table line", error);
+	kfree(w->argv);
+	kfree(w->text);
+	memset(w, 0, sizeof(*w));
+}
 
-	if (IS_ERR(p))
-		return PTR_ERR(p);
-	free_chain(p);
+static int copy_words(struct tier_policy_words *w, unsigned int argc, char **argv)
+{
+	size_t len = 0;
+	unsigned int i;
+	char *p;
+
+	for (i = 0; i < argc; i++)
+		len += strlen(argv[i]) + 1;
+	w->argc = argc;
+	w->argv = kcalloc(argc, sizeof(*w->argv), GFP_KERNEL);
+	w->text = kmalloc(len, GFP_KERNEL);
+	if (!w->argv || !w->text) {
+		free_words(w);
+		return -ENOMEM;
+	}
+	for (i = 0, p = w->text; i < argc; p += strlen(p) + 1, i++)
+		w->argv[i] = strcpy(p, argv[i]);
 	return 0;
+}
+
+/* a policy for one slot: it is never used, but its words were good, and it holds the modules */
+static struct tier_policy *make_sample(struct tier *t, unsigned int argc, char **argv, bool fallback, char *error)
+{
+	struct making m = {
+		.params = { .nr_slots = 1, .nr_blocks = 1, .block_sectors = t->block_sectors },
+		.load = true,
+		.fallback = fallback,
+		.device = t->name,
+		.error = error,
+	};
+
+	return make_chain(&m, argc, argv, 0);
 }
 
 static struct tier_policy *make_policy(struct tier *t, unsigned int argc, char **argv, bool fallback, char *error)
 {
-	struct tier_policy_params params = {
-		.nr_slots = t->map.nr_slots,
-		.nr_blocks = t->g.nr_blocks,
-		.block_sectors = t->g.block_sectors,
-		.seed = 1,
-		.now = tier_now(),
+	struct making m = {
+		.params = {
+			.nr_slots = t->map.nr_slots,
+			.nr_blocks = t->g.nr_blocks,
+			.block_sectors = t->g.block_sectors,
+			.seed = 1,
+			.now = tier_now(),
+		},
+		.fallback = fallback,
+		.device = t->name,
+		.error = error,
 	};
 
-	return make_chain(&params, argc, argv, 0, fallback, t->name, error);
+	return make_chain(&m, argc, argv, 0);
 }
 
 /**
- * tier_policy_start() - make the policy of the table line
+ * tier_policy_choose() - check the words of the table line, and keep them
+ * @t: being constructed
+ * @argc: words
+ * @argv: name and arguments
+ * @error: TIER_ERROR_LEN bytes
+ *
+ * Loads modules now, so that resuming a device (the root file system's, maybe) never has to.  A policy of
+ * this version whose module is missing passes, with a warning.
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
+int tier_policy_choose(struct tier *t, unsigned int argc, char **argv, char *error)
+{
+	struct tier_policy *p = make_sample(t, argc, argv, true, error);
+	int r;
+
+	if (IS_ERR(p))
+		return PTR_ERR(p);
+	t->policy_sample = p;
+	r = copy_words(&t->policy_words, argc, argv);
+	if (r)
+		scnprintf(error, TIER_ERROR_LEN, "not enough memory");
+	return r;
+}
+
+void tier_policy_forget(struct tier *t)
+{
+	free_chain(t->policy_sample);
+	t->policy_sample = NULL;
+	free_words(&t->policy_words);
+}
+
+/**
+ * tier_policy_start() - make the policy that was chosen
  * @t: with its mapping set up, empty
  * @error: TIER_ERROR_LEN bytes
+ *
+ * Context: may sleep, loads no module.
  * Return: 0 or an error.
  */
 int tier_policy_start(struct tier *t, char *error)
 {
-	struct tier_policy *p = make_policy(t, t->policy_argc, t->policy_argv, true, error);
+	struct tier_policy *p = make_policy(t, t->policy_words.argc, t->policy_words.argv, true, error);
 
 	if (IS_ERR(p))
 		return PTR_ERR(p);
@@ -329,16 +404,33 @@ void tier_policy_load(struct tier *t)
  */
 int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *error)
 {
-	struct tier_policy *p = make_policy(t, argc, argv, false, error), *old;
+	struct tier_policy_words words;
+	struct tier_policy *sample, *p;
+	int r;
 
-	if (IS_ERR(p))
+	sample = make_sample(t, argc, argv, false, error);
+	if (IS_ERR(sample))
+		return PTR_ERR(sample);
+	p = make_policy(t, argc, argv, false, error);
+	if (IS_ERR(p)) {
+		free_chain(sample);
 		return PTR_ERR(p);
+	}
+	r = copy_words(&words, argc, argv);
+	if (r) {
+		free_chain(sample);
+		free_chain(p);
+		return r;
+	}
 	percpu_down_write(&t->config_sem);
-	old = t->policy;
-	t->policy = p;
+	swap(t->policy, p);
 	tier_policy_load(t);
 	percpu_up_write(&t->config_sem);
-	free_chain(old);
+	swap(t->policy_sample, sample);
+	swap(t->policy_words, words);
+	free_chain(p);
+	free_chain(sample);
+	free_words(&words);
 	return 0;
 }
 

@@ -93,9 +93,9 @@ static unsigned int emit_policy(struct tier *t, char *result, unsigned int maxle
 		DMEMIT(" %s", text);
 		return sz;
 	}
-	DMEMIT(" %s %u", t->policy_argv[0], t->policy_argc - 1);
-	for (i = 1; i < t->policy_argc; i++)
-		DMEMIT(" %s", t->policy_argv[i]);
+	DMEMIT(" %s %u", t->policy_words.argv[0], t->policy_words.argc - 1);
+	for (i = 1; i < t->policy_words.argc; i++)
+		DMEMIT(" %s", t->policy_words.argv[i]);
 	return sz;
 }
 
@@ -127,7 +127,7 @@ static void emit_ima(struct tier *t, char *result, unsigned int maxlen)
 	DMEMIT_TARGET_NAME_VERSION(t->ti->type);
 	DMEMIT(",fast_device=%s,slow_device=%s,metadata_device=%s,block_size=%u,mode=%s,policy=%s;",
 	       t->fast.dm->name, t->slow.dm->name, t->meta_dev->name, t->block_sectors, tier_mode_name(t->mode),
-	       t->policy ? t->policy->type->name : t->policy_argv[0]);
+	       t->policy ? t->policy->type->name : t->policy_words.argv[0]);
 }
 
 /**

@@ -105,7 +105,7 @@ static void tick_work(struct work_struct *work)
 		WRITE_ONCE(t->fast_errors_seen, atomic_read(&t->fast_errors));
 		tier_wb_forget_failures(t);
 	}
-	if (READ_ONCE(t->map.nr_free) < t->reserve)
+	if (tier_slots_low(t))
 		tier_reclaim_kick(t);
 	if (atomic64_read(&t->nr_dirty))
 		queue_delayed_work(t->bg_wq, &t->wb_work, 0);
@@ -164,8 +164,7 @@ static void tier_free(struct tier *t)
 		dm_put_device(t->ti, t->slow.dm);
 	if (t->fast.dm)
 		dm_put_device(t->ti, t->fast.dm);
-	kfree(t->policy_argv);
-	kfree(t->policy_words);
+	tier_policy_forget(t);
 	kvfree(t);
 }
 
@@ -232,28 +231,6 @@ static int check_devices(struct tier *t, char *error)
 	return 0;
 }
 
-static int keep_policy_words(struct tier *t, const struct tier_args *args)
-{
-	size_t len = strlen(args->policy) + 1;
-	unsigned int i;
-	char *p;
-
-	for (i = 0; i < args->policy_argc; i++)
-		len += strlen(args->policy_argv[i]) + 1;
-	t->policy_argc = args->policy_argc + 1;
-	t->policy_argv = kcalloc(t->policy_argc, sizeof(*t->policy_argv), GFP_KERNEL);
-	t->policy_words = kmalloc(len, GFP_KERNEL);
-	if (!t->policy_argv || !t->policy_words)
-		return -ENOMEM;
-	p = t->policy_words;
-	for (i = 0; i < t->policy_argc; i++) {
-		t->policy_argv[i] = p;
-		strcpy(p, i ? args->policy_argv[i - 1] : args->policy);
-		p += strlen(p) + 1;
-	}
-	return 0;
-}
-
 static int init_queues(struct tier *t)
 {
 	int r;
@@ -305,12 +282,26 @@ static int init_queues(struct tier *t)
 	return t->wq && t->commit_wq && t->bg_wq ? 0 : -ENOMEM;
 }
 
+static int choose_policy(struct tier *t, const struct tier_args *args, char *error)
+{
+	char **words = kcalloc(args->policy_argc + 1, sizeof(*words), GFP_KERNEL);
+	int r;
+
+	if (!words)
+		return -ENOMEM;
+	words[0] = (char *)args->policy;
+	memcpy(words + 1, args->policy_argv, args->policy_argc * sizeof(*words));
+	r = tier_policy_choose(t, args->policy_argc + 1, words, error);
+	kfree(words);
+	return r;
+}
+
 static int build(struct tier *t, const struct tier_args *args, char *error)
 {
 	int r;
 
 	scnprintf(error, TIER_ERROR_LEN, "not enough memory");
-	r = init_queues(t) ?: keep_policy_words(t, args);
+	r = init_queues(t);
 	if (r)
 		return r;
 	t->block_sectors = args->block_sectors;
@@ -329,7 +320,7 @@ static int build(struct tier *t, const struct tier_args *args, char *error)
 	    check_devices(t, error);
 	if (r)
 		return r;
-	r = tier_policy_check(t->policy_argc, t->policy_argv, error);
+	r = choose_policy(t, args, error);
 	if (r)
 		return r;
 	scnprintf(error, TIER_ERROR_LEN, "metadata don't fit this table line, the kernel log says why");

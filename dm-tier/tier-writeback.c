@@ -45,7 +45,7 @@ void tier_wb_done(struct tier *t)
 {
 	atomic_dec(&t->wb_inflight);
 	tier_wb_kick(t);
-	if (READ_ONCE(t->map.nr_free) < t->reserve)
+	if (tier_slots_low(t))
 		tier_reclaim_kick(t);
 }
 

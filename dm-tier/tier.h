@@ -193,6 +193,13 @@ struct tier_region {
 	bool unmarking;
 };
 
+/* A policy's name and arguments */
+struct tier_policy_words {
+	unsigned int argc;
+	char **argv;
+	char *text;	/* what argv points into */
+};
+
 /* A slot and its record as the commit under way writes it */
 struct tier_snapshot {
 	tier_slot_t slot;
@@ -243,9 +250,8 @@ struct tier {
 	enum tier_mode settled;		/* the last one that was wanted and drained */
 	struct tier_tunables tune;
 	struct tier_policy *policy;
-	unsigned int policy_argc;	/* as in the table line: name and arguments */
-	char **policy_argv;
-	char *policy_words;		/* what policy_argv points into */
+	struct tier_policy_words policy_words;	/* as in the table line or the message */
+	struct tier_policy *policy_sample;	/* holds the modules of these words */
 	s64 __percpu *dirtying;		/* writes under way that were decided in writeback mode */
 	u32 block_sectors;		/* of the table line */
 	bool mode_given;
@@ -394,6 +400,12 @@ static inline u64 tier_now(void)
 	return jiffies_to_msecs(get_jiffies_64());
 }
 
+/* fewer free slots than half of what is kept ready: the reclaimer works in batches, each costs a commit */
+static inline bool tier_slots_low(struct tier *t)
+{
+	return READ_ONCE(t->map.nr_free) + atomic_read(&t->nr_evicted) < DIV_ROUND_UP(t->reserve, 2);
+}
+
 /* acknowledged writes may sit in the device's cache; call between completion and acknowledgement */
 static inline void tier_dev_dirtied(struct tier_dev *d)
 {
@@ -494,7 +506,8 @@ void tier_intent_put(struct tier *t, u32 region);
 int tier_commit_recovered(struct tier *t, const u64 *intent);
 
 /* tier-policy.c */
-int tier_policy_check(unsigned int argc, char **argv, char *error);
+int tier_policy_choose(struct tier *t, unsigned int argc, char **argv, char *error);
+void tier_policy_forget(struct tier *t);
 int tier_policy_start(struct tier *t, char *error);
 void tier_policy_load(struct tier *t);
 int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *error);

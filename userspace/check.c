@@ -52,13 +52,12 @@ static int refuse_live(struct check *c)
 		text_why(who, 0, "opened by somebody for himself alone");
 	}
 	if (c->force) {
-		text_warn("%s is in use (%.300s): what is found may not last", meta->path, who);
+		text_warn("%s is in use (%.300s): findings may not last", meta->path, who);
 		return 0;
 	}
-	return text_why(
-		c->why, -EBUSY,
-		"METADATA %.150s is in use (%.200s): what is found may not last; --force checks all the same",
-		meta->path, who);
+	return text_why(c->why, -EBUSY,
+			"METADATA %.150s is in use (%.200s): findings may not last; --force checks it",
+			meta->path, who);
 }
 
 static int open_devices(struct check *c, int nr, char **paths)
@@ -91,8 +90,9 @@ static int exit_code(const struct check *c, int r)
 		return TOOL_UNCORRECTED;
 	if (r)
 		return tool_exit_code(r);
-	return c->audit.nr[AUDIT_RECOVERABLE] || c->audit.nr[AUDIT_ERROR] ? TOOL_UNCORRECTED :
-									    TOOL_OK;
+	if (c->audit.nr[AUDIT_RECOVERABLE] || c->audit.nr[AUDIT_ERROR])
+		return TOOL_UNCORRECTED;
+	return TOOL_OK;
 }
 
 static const char *verdict(const struct check *c, int r)

@@ -46,8 +46,8 @@ static int create_device(const char *name, char **paths, const struct table_opti
 	if (code == TOOL_OK) {
 		/* the kernel takes a UUID once: the same metadata can't be started twice */
 		dm_uuid = text_format("TIER-%s", text_uuid(a.sb.uuid, uuid));
-		code = tool_exit_code(
-			mapper_create(name, dm_uuid, a.sb.geometry.nr_sectors, params, why));
+		r = mapper_create(name, dm_uuid, a.sb.geometry.nr_sectors, params, why);
+		code = tool_exit_code(r);
 		free(dm_uuid);
 	}
 	if (code != TOOL_OK)
@@ -81,8 +81,7 @@ static int run_create(int argc, char **argv)
 
 const struct verb verb_create = {
 	.name = "create",
-	.synopsis =
-		"[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...'] NAME SSD HDD METADATA",
+	.synopsis = TABLE_SYNOPSIS " NAME SSD HDD METADATA",
 	.summary = "start a tier device",
 	.help = TABLE_HELP,
 	.run = run_create,
@@ -134,7 +133,7 @@ static int remove_device(const char *name, bool flush)
 	if (r)
 		text_error("%s", why);
 	else if (dirty_bytes)
-		printf("%s of data stay on the SSD, recorded in the metadata; they are not on the HDD\n",
+		printf("%s of data stay on the SSD, safely recorded; the HDD lacks them\n",
 		       text_size(dirty_bytes, size));
 	return tool_exit_code(r);
 }

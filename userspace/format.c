@@ -83,10 +83,10 @@ static int check_devices(struct format *f)
 			return text_why(f->why, -EROFS, "%s %.400s is read-only", device_names[i],
 					b->path);
 		if (b->logical_bytes > TIER_META_BLOCK_SIZE)
-			return text_why(
-				f->why, -EINVAL,
-				"%s %.300s has a logical block size of %u bytes, at most %u work",
-				device_names[i], b->path, b->logical_bytes, TIER_META_BLOCK_SIZE);
+			return text_why(f->why, -EINVAL,
+					"%s %.300s has a logical block size of %u bytes, more than %u",
+					device_names[i], b->path, b->logical_bytes,
+					TIER_META_BLOCK_SIZE);
 	}
 	return 0;
 }
@@ -105,13 +105,10 @@ static int plan_geometry(struct format *f)
 		return text_why(f->why, -EINVAL, "%s", wrong);
 	needed = f->sb.geometry.meta_blocks * TIER_META_BLOCK_SIZE;
 	if (there < needed)
-		return text_why(
-			f->why, -ENOSPC,
-			"METADATA %.200s is too small: %llu bytes (%s) are needed, it has %llu (%s)%s",
-			f->paths[DEV_META], ull(needed), text_size(needed, a), ull(there),
-			text_size(there, b),
-			f->block_sectors < TIER_MAX_BLOCK_SECTORS ? "; larger blocks need less" :
-								    "");
+		return text_why(f->why, -ENOSPC,
+				"METADATA %.200s is too small: %llu bytes (%s) are needed, it has %llu (%s)",
+				f->paths[DEV_META], ull(needed), text_size(needed, a), ull(there),
+				text_size(there, b));
 	if (fast > slow)
 		text_warn("SSD %s is larger than HDD %s: is the order right?", f->paths[DEV_SSD],
 			  f->paths[DEV_HDD]);
@@ -134,10 +131,9 @@ static bool holds_metadata(const struct bdev *b, char *text)
 	else if (r)
 		found = false;
 	else if (a.dirty_slots)
-		text_why(
-			text, 0,
-			"the metadata of tier device %s, with %llu slots of data not written back yet",
-			text_uuid(a.sb.uuid, uuid), ull(a.dirty_slots));
+		text_why(text, 0,
+			 "the metadata of tier device %s, with %llu slots of data not written back",
+			 text_uuid(a.sb.uuid, uuid), ull(a.dirty_slots));
 	else
 		text_why(text, 0, "the metadata of tier device %s", text_uuid(a.sb.uuid, uuid));
 	audit_free(&a);
@@ -271,8 +267,8 @@ static int write_intent_and_journal(struct format *f)
 	int r;
 
 	for (i = 0; i < 2; i++) {
-		void *page =
-			buf + (g->intent_start + i - TIER_FIRST_FREE_BLOCK) * TIER_META_BLOCK_SIZE;
+		u64 at = g->intent_start + i - TIER_FIRST_FREE_BLOCK;
+		u8 *page = buf + at * TIER_META_BLOCK_SIZE;
 
 		tier_page_init(page, TIER_PAGE_INTENT, 0, TIER_INTENT_WORDS);
 		tier_page_seal(page, seed, 0);
@@ -495,8 +491,8 @@ static int parse_options(struct format *f, int argc, char **argv)
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (o) {
 		case BLOCK_SIZE:
-			code = block_size_parse(optarg, &f->block_sectors) ? TOOL_USAGE :
-									     TOOL_CONTINUE;
+			if (block_size_parse(optarg, &f->block_sectors))
+				code = TOOL_USAGE;
 			break;
 		case MODE:
 			code = parse_mode(f, optarg);
@@ -543,14 +539,16 @@ static int run_format(int argc, char **argv)
 const struct verb verb_format = {
 	.name = "format",
 	.synopsis =
-		"[--block-size SIZE] [--mode MODE] [--force] [--dry-run] [--json] SSD HDD METADATA",
+"[--block-size SIZE] [--mode MODE] [--force] [--dry-run] [--json] SSD HDD METADATA",
 	.summary = "write the metadata of a new tier device",
-	.help = "Writes to METADATA and to the start of SSD.  HDD keeps its data and is not written to.\n"
-		"\n"
-		"  --block-size SIZE  power of two from 4k to 1m; default 64k unless the SSD is very small or large\n"
-		"  --mode MODE        writeback (default), writethrough, writearound or passthrough\n"
-		"  --force            overwrite file systems, partition tables, tier metadata and the like\n"
-		"  --dry-run          check everything, write nothing\n"
-		"  --json             output for programs\n",
+	.help =
+"Writes to METADATA and to the start of SSD.  HDD keeps its data and is not written to.\n"
+"\n"
+"  --block-size SIZE  power of two from 4k to 1m; default 64k unless the SSD is very small\n"
+"                     or large\n"
+"  --mode MODE        writeback (default), writethrough, writearound or passthrough\n"
+"  --force            overwrite file systems, partition tables, tier metadata and so on\n"
+"  --dry-run          check everything, write nothing\n"
+"  --json             output for programs\n",
 	.run = run_format,
 };

@@ -41,6 +41,11 @@ static int parse_line(const struct verb *v, int argc, char **argv, int min, int 
 
 /* ---- a message ---- */
 
+static bool must_quote(char c)
+{
+	return isspace((unsigned char)c) || c == '\\';
+}
+
 /* words to a line that device-mapper splits into the same words */
 static char *join(char **words, unsigned int nr)
 {
@@ -51,8 +56,7 @@ static char *join(char **words, unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		line = text_append(line, i ? " " : "");
 		for (s = words[i]; *s; s++)
-			line = text_append(
-				line, isspace((unsigned char)*s) || *s == '\\' ? "\\%c" : "%c", *s);
+			line = text_append(line, must_quote(*s) ? "\\%c" : "%c", *s);
 	}
 	return line;
 }
@@ -68,8 +72,7 @@ static int parse_message(char **words, unsigned int nr, uint64_t sectors)
 	return TOOL_USAGE;
 }
 
-/* ranges are checked against the largest device there may be before the kernel is asked for the
- * real one */
+/* ranges are checked against the largest device there may be before the real one is known */
 #define ANY_SECTORS	(1ULL << 54)
 
 static int send(const char *name, char **words, unsigned int nr)
@@ -209,8 +212,9 @@ const struct verb verb_set = {
 	.name = "set",
 	.synopsis = "NAME KEY VALUE",
 	.summary = "change a tunable of a running tier device or of its policy",
-	.help = "KEY is fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate, reserve_slots,\n"
-		"commit_ms, max_errors, or a tunable of the policy; see dmtier(8).\n",
+	.help =
+"KEY is fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate,\n"
+"reserve_slots, commit_ms, max_errors, or a tunable of the policy; see dmtier(8).\n",
 	.run = run_set,
 };
 
@@ -262,8 +266,7 @@ static char *sectors_word(const char *text)
 
 static int run_range(const struct verb *v, int argc, char **argv)
 {
-	int code =
-		parse_line(v, argc, argv, 3, 3, "a name, the first sector and a number of sectors");
+	int code = parse_line(v, argc, argv, 3, 3, "a name, a first sector and a number of them");
 	char *op, *words[3];
 
 	if (code != TOOL_CONTINUE)

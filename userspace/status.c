@@ -282,8 +282,7 @@ static void json_ratio(struct json *j, const char *key, double ratio)
 		json_real(j, key, ratio, 2);
 }
 
-/* a filter's "next NAME" comes with the filtered policy's keys behind it: an array keeps order and
- * repeats */
+/* behind a filter's "next NAME" come that policy's keys: an array keeps order and repeats */
 static void json_policy(struct json *j, const struct status *s)
 {
 	const struct status_section *sec = &s->sections[STATUS_POLICY];

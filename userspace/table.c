@@ -58,8 +58,7 @@ static int run_table(int argc, char **argv)
 
 const struct verb verb_table = {
 	.name = "table",
-	.synopsis =
-		"[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...'] SSD HDD METADATA",
+	.synopsis = TABLE_SYNOPSIS " SSD HDD METADATA",
 	.summary = "print the table line of a tier device",
 	.help = TABLE_HELP,
 	.run = run_table,

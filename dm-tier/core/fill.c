@@ -55,8 +55,8 @@
 
 /* Shares are in 1/4096. */
 #define ONE		4096U
-#define USED_MIN	(ONE / 8)	/* share of granules used that makes a ring worth its space */
-#define HYSTERESIS	(ONE / 40)	/* a ring in use needs this much less, another this much more */
+#define USED_MIN	(ONE / 16)	/* share of granules used that makes a ring worth its space */
+#define HYSTERESIS	(ONE / 80)	/* a ring in use needs this much less, another this much more */
 #define VISIT_GRANULES	300U		/* granules of 4 KiB transferred in the time of a visit */
 #define VISIT_WEIGHT	8		/* how a visit saved compares with a granule used */
 
@@ -235,7 +235,7 @@ static u32 __best_level(struct tier_fill *f, struct region *region)
 		ring_value(f, region, i, &used, &visits);
 		value = (s32)used - (s32)USED_MIN + (i < region->level ? (s32)HYSTERESIS : -(s32)HYSTERESIS);
 		value = min(value, VISIT_WEIGHT * ((s32)visits - (s32)f->visit_cost));
-		sum += (s64)value << i;
+		sum += (s64)value * (1 << i);
 		if (sum > best) {
 			best = sum;
 			level = i + 1;

@@ -94,6 +94,12 @@ run()
 	ERR=$(<"$scratch/.err")
 }
 
+# Run a program with faults injected by strace; leaks can't be looked for meanwhile.
+traced()	# INJECTION COMMAND...
+{
+	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -o /dev/null -e trace="${1%%:*}" -e inject="$1" "${@:2}"
+}
+
 # Run dmtier; its exit code must be the first argument.
 dmtier_is()	# CODE DESCRIPTION ARGUMENT...
 {

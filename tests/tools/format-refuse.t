@@ -139,7 +139,7 @@ refused "meta hdd ssd2" "SSD meta holds the metadata of tier device $uuid" "META
 refused "ssd2 ssd meta2" "HDD ssd holds the data of tier device $uuid" "its SSD as HDD" ssd2 ssd meta2
 meta_edit meta slot 3 17 f 3
 meta_edit meta slot 4 18 f f
-signature "with 2 slots of data not written back" "dirty data are pointed out"
+signature "with 2 slots of data not written back; --force" "dirty data are pointed out"
 flip meta 100
 zero_block meta 65536
 signature "METADATA meta holds damaged tier metadata" "damaged metadata"

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Changes metadata behind the tools' back, with right checksums, so that what the tests see is a
- *judgement of the content and not of a checksum.
+ * judgement of the content and not of a checksum.
  *
- *	meta-edit META where sb|intent|journal|slot|hint|end [NUMBER [COPY]]	metadata block
- *number meta-edit META sb FIELD VALUE [COPY]		a field of the superblock (both copies if
- *none is named) meta-edit SSD header FIELD VALUE		a field of the device header
- *	meta-edit META slot SLOT BLOCK VALID DIRTY [FLAGS]	record in both copies; VALID and
- *DIRTY are hex meta-edit META page slot|intent|hint NUMBER COPY FIELD VALUE	a field of a page's
- *head, or raw byte meta-edit META intent REGION			mark in both copies
- *	meta-edit META txn TXN RINGBLOCK [-N] ENTRY...	a transaction, only its first N sectors if
- *given; ENTRY is SLOT:BLOCK:VALID:DIRTY or i:WORD:BITS
+ *	meta-edit META where sb|intent|journal|slot|hint|end [NUMBER [COPY]]
+ *		print a metadata block number
+ *	meta-edit META sb FIELD VALUE [COPY]
+ *		change a field of the superblock, in both copies if none is named
+ *	meta-edit SSD header FIELD VALUE
+ *		change a field of the device header
+ *	meta-edit META slot SLOT BLOCK VALID DIRTY [FLAGS]
+ *		write a record in both copies; VALID and DIRTY are hex
+ *	meta-edit META page slot|intent|hint NUMBER COPY FIELD VALUE
+ *		change a field of a page's head, or the first 8 bytes of its payload
+ *	meta-edit META intent REGION
+ *		mark a region in both copies
+ *	meta-edit META txn TXN RINGBLOCK [-N] ENTRY...
+ *		write a transaction, or its first N sectors; ENTRY is SLOT:BLOCK:VALID:DIRTY or
+ *		i:WORD:BITS
  */
 #include <fcntl.h>
 #include <stdarg.h>
@@ -202,14 +209,13 @@ static void cmd_slot(int argc, char **argv)
 		.flags = argc > 4 ? (u16)number(argv[4], 0) : TIER_REC_MAPPED,
 	};
 	u64 slot = number(argv[0], 0), page = slot / sb.geometry.records_per_page;
+	u32 index = slot % sb.geometry.records_per_page;
 	u8 buf[BLOCK];
 	u32 copy;
 
 	for (copy = 0; copy < 2; copy++) {
 		get(place("slot", page, copy), buf);
-		tier_pack_record(
-			&sb.geometry, &rec,
-			tier_page_record(&sb.geometry, buf, slot % sb.geometry.records_per_page));
+		tier_pack_record(&sb.geometry, &rec, tier_page_record(&sb.geometry, buf, index));
 		tier_page_seal(buf, seed, le64_to_cpu(((struct tier_disk_page *)buf)->seq));
 		put(place("slot", page, copy), buf, BLOCK);
 	}

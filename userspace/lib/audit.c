@@ -9,7 +9,7 @@
 #include "text.h"
 
 #define CHUNK_BLOCKS		256U		/* metadata blocks read at once */
-#define FINGERPRINT_HEAD 65536U /* bytes of a device that its fingerprint covers whole */
+#define FINGERPRINT_HEAD	65536U		/* bytes of a device that its fingerprint covers whole */
 
 /**
  * struct walk - state of a running audit
@@ -264,8 +264,7 @@ static bool read_head_csum(const struct bdev *hdd, u32 *csum)
 	return !r;
 }
 
-/* dirty data on the SSD are newer than what somebody else wrote to the slow device: not ours to
- * decide */
+/* with dirty data on the SSD, which of the two is right is not ours to say */
 static void report_changed(struct walk *w, const char *path, const char *what)
 {
 	bool dirty = w->a->dirty_slots;
@@ -415,7 +414,7 @@ static int audit_journal(struct walk *w)
 	if (w->a->scan.torn_sectors)
 		find(w->a, AUDIT_NOTE, "journal", (s64)(g->journal_start + w->a->scan.next_block),
 		     -1,
-		     "the last transaction was cut off (%u sectors of it are there): it does not count",
+		     "the last transaction was cut off after %u sectors: it does not count",
 		     w->a->scan.torn_sectors);
 	return 0;
 }
@@ -639,7 +638,7 @@ static int audit_hints(struct walk *w)
 			     buf ? tier_verify_text(v) : "it cannot be read");
 		else if (seq != hint_seq)
 			find(w->a, AUDIT_RECOVERABLE, "hint page", (s64)block, -1,
-			     "is of another stop than the last one; the policy starts without these hints");
+			     "is of another stop; the policy starts without these hints");
 	}
 	return 0;
 }

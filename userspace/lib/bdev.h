@@ -12,8 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#define BDEV_ALIGN \
-	4096U /* of buffers, offsets and lengths: good for every device that is accepted */
+#define BDEV_ALIGN	4096U	/* of buffers, offsets and lengths */
 
 /**
  * struct bdev - a device or file

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* A writer of JSON: commas, indentation and escapes are its business.  Keys are NULL inside arrays.
- */
+/* Writes JSON: commas, indentation and escapes are its business.  Keys are NULL inside arrays. */
 #ifndef TIER_TOOLS_JSON_H
 #define TIER_TOOLS_JSON_H
 

@@ -7,7 +7,7 @@
 #include "policy-registry.h"
 #include "text.h"
 
-#define BITMAPS_PER_SLOT 3U /* ready, busy, seen by the reclaimer: one bit a slot each */
+#define BITMAPS_PER_SLOT	3U		/* one bit a slot in each */
 #define FIXED_BYTES		(40U << 10)	/* the target, its pools, the buffers of a commit */
 #define POLICY_BYTES_PER_SLOT	24U		/* a guess for policies that can't be asked */
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* Signatures of file systems, volume managers, RAID and partition tables, as libblkid knows them.
- */
+/* Signatures of file systems, volume managers, RAID, partition tables, as libblkid knows them. */
 #ifndef TIER_TOOLS_SIGNATURE_H
 #define TIER_TOOLS_SIGNATURE_H
 

@@ -32,6 +32,8 @@ enum {
 	{ "policy", required_argument, NULL, TABLE_OPT_POLICY },	\
 	{ "feature", required_argument, NULL, TABLE_OPT_FEATURE }
 
+#define TABLE_SYNOPSIS	"[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...']"
+
 #define TABLE_HELP							\
 "  --mode MODE      writeback, writethrough, writearound or passthrough;\n"	\
 "                   default: the one last asked for\n"			\

@@ -50,8 +50,7 @@ int units_parse(const char *text, u64 plain, u64 *bytes)
 		return -EINVAL;
 	if (__builtin_mul_overflow(whole, unit, &whole))
 		return -ERANGE;
-	/* a fraction of a unit, to whole sectors at best: 1.5k, 0.1g is not exact and gets rounded
-	 * down */
+	/* fractions of large units only, rounded down to whole sectors */
 	if (fraction && unit <= 512)
 		return -EINVAL;
 	part = (u64)((unsigned __int128)fraction * unit / scale) & ~511ULL;

@@ -80,7 +80,7 @@ msg()
 	local name=$1
 
 	shift
-	dmsetup message "$name" 0 "$@"
+	dmsetup message -- "$name" 0 "$@"
 }
 
 # flush NAME [SECONDS]		and wait until nothing is dirty
@@ -90,6 +90,15 @@ flush_over() { get_status "$1" && [ "${S[state_flush]}" = idle ]; }
 # Direct I/O in blocks of 4 KiB: rd/wr DEVICE FIRST COUNT (in 4 KiB)
 rd() { dd if="$1" of=/dev/null bs=4k skip="$2" count="$3" iflag=direct status=none; }
 wr() { dd if="${4:-/dev/zero}" of="$1" bs=4k seek="$2" count="$3" oflag=direct status=none; }
+
+# same FILE DEVICE [FIRST [COUNT [FILE_FIRST]]]	the file's beginning is there; in 4 KiB, past the page cache
+same()
+{
+	local n=${4:-$((($(stat -c %s "$1") + 4095) / 4096))}
+
+	cmp -n $((n * 4096)) <(dd if="$1" bs=4k skip="${5:-0}" count="$n" status=none) \
+		<(dd if="$2" bs=4k skip="${3:-0}" count="$n" iflag=direct status=none)
+}
 
 # rand DEVICE read|write COUNT [FIO OPTION...]	random 4 KiB requests
 rand()

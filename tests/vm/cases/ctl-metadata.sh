@@ -90,7 +90,7 @@ save hdd "$HDD"
 save meta "$META"
 
 ok "the good set starts" try
-ok "and has the data" cmp -n 1048576 "$WORK/data" $T 0 4194304
+ok "and has the data" same "$WORK/data" $T 1024 256
 holds "from the copies" t0 read_misses -eq 0
 stop t0
 restore meta "$META"
@@ -170,7 +170,7 @@ for c in 0 262144; do
 	flip "$META" $((slots + c + 50))
 	ok "a slot page's copy bad: starts" try
 	like "$(klog)" "slot page 0.*is bad" "with a warning"
-	ok "with its copies" cmp -n 1048576 "$WORK/data" $T 0 4194304
+	ok "with its copies" same "$WORK/data" $T 1024 256
 	holds "all of them" t0 read_misses -eq 0
 	stop t0
 	restore meta "$META"
@@ -205,8 +205,8 @@ stop t0
 crash() { restore live-meta "$META" && restore live-ssd "$SSD"; }
 crash
 ok "after a crash it starts" try
-ok "with the dirty data" cmp -n 262144 "$WORK/data" $T 0 8388608
-ok "and those of the journal" cmp -n 65536 "$WORK/data" $T 0 $(((4096 + 96) * 4096))
+ok "with the dirty data" same "$WORK/data" $T 2048 64
+ok "and those of the journal" same "$WORK/data" $T 4192 16
 holds "exactly as dirty" t0 dirty -eq 256
 stop t0
 crash
@@ -253,7 +253,7 @@ save ssd "$SSD"
 ok "create" try idle_ms 3600000
 flush t0
 echo 3 >/proc/sys/vm/drop_caches
-cmp -n 1048576 "$WORK/data" $T 0 4194304
+same "$WORK/data" $T 1024 256
 get_status t0
 used=${S[used]}
 stop t0
@@ -262,7 +262,7 @@ dd if="$WORK/junk" of="$HDD" bs=1M seek=4 count=1 oflag=direct status=none
 klog_mark
 ok "HDD written to, nothing dirty: starts" try
 like "$(klog)" "slow device was written to.*clean copies are dropped" "with a warning"
-ok "shows what is there now" cmp -n 1048576 "$WORK/junk" $T 0 4194304
+ok "shows what is there now" same "$WORK/junk" $T 1024 256
 isnt "$used" 0 "(there were copies)"
 wr $T 0 16 "$WORK/data"
 cmp -n 1048576 $T $T 1>/dev/null
@@ -279,7 +279,7 @@ klog_mark
 ok "accept_changed_slow starts it" try accept_changed_slow idle_ms 3600000
 like "$(klog)" "clean copies are dropped" "with a warning"
 holds "as dirty as it was" t0 dirty -eq "$dirty"
-ok "the newer data win" cmp -n 65536 "$WORK/data" $T
+ok "the newer data win" same "$WORK/data" $T 0 16
 like "$(dmsetup table t0)" "accept_changed_slow" "the table shows it"
 stop t0
 ok "and without it afterwards" try

@@ -26,7 +26,7 @@ ok "create with a policy whose module is missing" dmsetup create t0 --table "$(t
 like "$(klog)" "hotspot: module dm-tier-hotspot can't be loaded, the built-in policy is used" "a warning"
 read_status "status" t0
 is "${S[policy]} ${S[dirty]}" "builtin $dirty" "the built-in policy, as dirty as before"
-ok "the data are there" cmp -n 4194304 "$WORK/data" $T
+ok "the data are there" same "$WORK/data" $T 0 1024
 refused "but not at run time" "unknown policy .hotspot" msg t0 policy hotspot
 ok "random writes to a full cache" rand $T write 3000
 ok "the table can be loaded" dmsetup load t0 --table "$(dmsetup table t0)"

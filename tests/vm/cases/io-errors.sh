@@ -62,7 +62,7 @@ is "$(st unwritable)" 0 "none is unwritable"
 ok "to the slow device" verify "$HDD"
 
 # --- writes to the fast device fail ---
-msg demote 0 $AREA
+msg demote 0 131072
 ok "not resident" wait_until 20 bash -c "dmsetup status --noflush t0 | grep -q ' 0/[0-9]'"
 dev_fail ssd write
 ok "new data go to the slow device" stress 3

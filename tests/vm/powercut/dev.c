@@ -341,6 +341,7 @@ void dev_stop(void)
 
 	for (i = 0; i < NR_DEVS; i++) {
 		ioctl(devs[i].fd, NBD_DISCONNECT);
+		shutdown(devs[i].sock, SHUT_RDWR);
 		pthread_join(devs[i].do_it, NULL);
 		ioctl(devs[i].fd, NBD_CLEAR_SOCK);
 		close(devs[i].fd);

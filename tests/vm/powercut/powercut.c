@@ -128,6 +128,7 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 {
 	u64 *values = calloc(nr_sectors, sizeof(*values));
 	struct life l = { 0 };
+	u64 began = seconds();
 	u32 lives = 0;
 
 	image_new(&l.base);
@@ -140,7 +141,7 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 		bool is_long = rng_percent(&r, 15);
 		struct run run = {
 			.seed = rng_next(&r), .mode = mode, .threads = 1 + rng_below(&r, 4),
-			.messages = rng_percent(&r, 70), .ms = is_long ? 5000 : 150 + rng_below(&r, 500),
+			.messages = rng_percent(&r, 70), .ms = is_long ? 5000 : 300 + rng_below(&r, 1200),
 		};
 		u32 cuts = is_long ? 16 : 6, i;
 		char features[100];
@@ -182,9 +183,9 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 		log_free(l.log);
 		fflush(stdout);
 	}
-	printf("# powercut: block %uk, mode %s, seed %llu: %llu states judged in %u lives, %llu failures\n", block_kib,
-	       only_mode ? only_mode : "any", (unsigned long long)seed, (unsigned long long)nr_states, lives,
-	       (unsigned long long)nr_failures);
+	printf("# powercut: block %uk, mode %s, seed %llu: %llu states judged in %u lives, %llu seconds, %llu failures\n",
+	       block_kib, only_mode ? only_mode : "any", (unsigned long long)seed, (unsigned long long)nr_states, lives,
+	       (unsigned long long)(seconds() - began), (unsigned long long)nr_failures);
 }
 
 int main(int argc, char **argv)

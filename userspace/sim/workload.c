@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Made-up workloads.  Each has one property that tells policies apart, named beside it.
+ */
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include "workload.h"
+
+#define PAGE_SECTORS	8U
+#define CHUNK_SECTORS	512U	/* 256 KiB */
+#define MIB_SECTORS	2048U
+#define GAP_US		5000U
+
+/* Numbers 0 to nr - 1 with probabilities as 1/rank^s, ranks scattered at random */
+struct zipf {
+	u32 nr;
+	double *sum;
+	u32 *place;
+};
+
+/* splitmix64 (Steele, Lea, Flood 2014) */
+static u64 next_random(u64 *state)
+{
+	u64 z = *state += 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ z >> 27) * 0x94d049bb133111ebULL;
+	return z ^ z >> 31;
+}
+
+static u32 below(u64 *state, u32 n)
+{
+	return (next_random(state) >> 32) * n >> 32;
+}
+
+static void zipf_exit(struct zipf *z)
+{
+	free(z->sum);
+	free(z->place);
+}
+
+static int zipf_init(struct zipf *z, u32 nr, double s, u64 *seed)
+{
+	double sum = 0;
+	u32 i, j, k;
+
+	z->nr = nr;
+	z->sum = malloc(nr * sizeof(*z->sum));
+	z->place = malloc(nr * sizeof(*z->place));
+	if (!z->sum || !z->place) {
+		zipf_exit(z);
+		return -ENOMEM;
+	}
+	for (i = 0; i < nr; i++) {
+		sum += pow(i + 1, -s);
+		z->sum[i] = sum;
+		z->place[i] = i;
+	}
+	for (i = nr - 1; i; i--) {
+		j = below(seed, i + 1);
+		k = z->place[i];
+		z->place[i] = z->place[j];
+		z->place[j] = k;
+	}
+	return 0;
+}
+
+static u32 zipf_next(const struct zipf *z, u64 *seed)
+{
+	double x = (next_random(seed) >> 11) * 0x1p-53 * z->sum[z->nr - 1];
+	u32 low = 0, high = z->nr - 1, mid;
+
+	while (low < high) {
+		mid = low + (high - low) / 2;
+		if (z->sum[mid] < x)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return z->place[low];
+}
+
+static u64 gap(u64 *seed)
+{
+	return below(seed, 2 * GAP_US);
+}
+
+/* Neighbours are not worth reading. */
+static int add_pages(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	struct zipf z;
+	int r = zipf_init(&z, mib * (MIB_SECTORS / PAGE_SECTORS), 1.1, &seed);
+
+	if (r)
+		return r;
+	while (nr-- && !r)
+		r = sim_trace_add(t, gap(&seed), false, (u64)zipf_next(&z, &seed) * PAGE_SECTORS, PAGE_SECTORS);
+	zipf_exit(&z);
+	return r;
+}
+
+/* Neighbours are: files of 64 to 256 KiB, read in pieces of 4 to 16 KiB in any order. */
+static int add_files(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	u32 pieces = 0, pages = 0, chunk = 0, len;
+	struct zipf z;
+	int r = zipf_init(&z, mib * (MIB_SECTORS / CHUNK_SECTORS), 0.8, &seed);
+
+	if (r)
+		return r;
+	while (nr-- && !r) {
+		if (!pieces--) {
+			chunk = zipf_next(&z, &seed);
+			pages = 16 << chunk % 3;
+			pieces = pages / 4;
+		}
+		len = 1 << below(&seed, 3);
+		r = sim_trace_add(t, gap(&seed), below(&seed, 10) == 0,
+				  (u64)chunk * CHUNK_SECTORS + below(&seed, pages - len + 1) * PAGE_SECTORS,
+				  len * PAGE_SECTORS);
+	}
+	zipf_exit(&z);
+	return r;
+}
+
+/* 60 % on a hot sixteenth, 40 % an endless sequential read of everything: resist the scan. */
+static int add_scan(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	u64 end = (u64)mib * MIB_SECTORS, hot = end / 2 & ~(u64)(CHUNK_SECTORS - 1), pos = 0;
+	struct zipf z;
+	int r = zipf_init(&z, mib * (MIB_SECTORS / CHUNK_SECTORS) / 16, 0.9, &seed);
+
+	if (r)
+		return r;
+	while (nr-- && !r) {
+		if (below(&seed, 10) < 6) {
+			r = sim_trace_add(t, gap(&seed), below(&seed, 10) >= 7,
+					  hot + (u64)zipf_next(&z, &seed) * CHUNK_SECTORS +
+					  below(&seed, 16) * PAGE_SECTORS, PAGE_SECTORS);
+		} else {
+			r = sim_trace_add(t, gap(&seed), false, pos, CHUNK_SECTORS / 2);
+			pos = (pos + CHUNK_SECTORS / 2) % end;
+		}
+	}
+	zipf_exit(&z);
+	return r;
+}
+
+/* A third: a log of a sixteenth of the area, written round and round; the rest zipf reads: keep the log. */
+static int add_log(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	u64 log = (u64)mib * MIB_SECTORS / 16, pos = 0;
+	struct zipf z;
+	int r = zipf_init(&z, mib * (MIB_SECTORS / CHUNK_SECTORS) / 4, 0.9, &seed);
+
+	if (r)
+		return r;
+	while (nr-- && !r) {
+		if (below(&seed, 3) == 0) {
+			r = sim_trace_add(t, gap(&seed), true, pos, 4 * PAGE_SECTORS);
+			pos = (pos + 4 * PAGE_SECTORS) % log;
+		} else {
+			r = sim_trace_add(t, gap(&seed), false,
+					  log + (u64)zipf_next(&z, &seed) * CHUNK_SECTORS +
+					  below(&seed, 16) * PAGE_SECTORS, PAGE_SECTORS);
+		}
+	}
+	zipf_exit(&z);
+	return r;
+}
+
+/* Half zipf on a tenth, half single pages anywhere in four times the area: don't admit what comes once. */
+static int add_noise(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	struct zipf z;
+	int r = zipf_init(&z, mib * (MIB_SECTORS / CHUNK_SECTORS) / 10, 1.0, &seed);
+	u64 page;
+
+	if (r)
+		return r;
+	while (nr-- && !r) {
+		if (below(&seed, 2))
+			page = (u64)zipf_next(&z, &seed) * (CHUNK_SECTORS / PAGE_SECTORS) + below(&seed, 16);
+		else
+			page = (u64)(mib + below(&seed, 4 * mib)) * (MIB_SECTORS / PAGE_SECTORS) +
+				below(&seed, MIB_SECTORS / PAGE_SECTORS);
+		r = sim_trace_add(t, gap(&seed), below(&seed, 10) >= 7, page * PAGE_SECTORS, PAGE_SECTORS);
+	}
+	zipf_exit(&z);
+	return r;
+}
+
+const struct sim_workload sim_workloads[] = {
+	{ "pages", "zipf(1.1) reads of 4 KiB pages scattered at random", add_pages },
+	{ "files", "files of 64 to 256 KiB by zipf(0.8), read in small pieces in any order", add_files },
+	{ "scan", "60 % zipf(0.9) on a sixteenth, 40 % endless sequential read", add_scan },
+	{ "log", "a third circular log writes, else zipf(0.9) reads", add_log },
+	{ "noise", "half zipf(1.0) on a tenth, half uniform pages in four times the area", add_noise },
+	{ NULL, NULL, NULL },
+};
+
+int sim_workload_add(struct sim_trace *t, const char *name, u64 seed, u32 nr, u32 mib)
+{
+	const struct sim_workload *w;
+
+	if (mib < 16)
+		return -EINVAL;
+	for (w = sim_workloads; w->name; w++)
+		if (!strcmp(w->name, name))
+			return w->add(t, seed, nr, mib);
+	return -ENOENT;
+}
