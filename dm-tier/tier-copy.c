@@ -449,7 +449,7 @@ out:
 			.now = tier_now(),
 		};
 
-		t->policy->type->inserted(t->policy, block, p->slot, c->io && must ? &a : NULL);
+		t->policy->type->inserted(t->policy, block, p->slot, c->io ? &a : NULL);
 	}
 	if (kept)
 		t->policy->type->victim_kept(t->policy, block, p->slot);

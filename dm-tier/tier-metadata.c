@@ -398,6 +398,8 @@ int tier_metadata_stop(struct tier_metadata *md, const char *policy, tier_hint_f
 {
 	int r;
 
+	if (tier_md_failed(md))
+		return -EIO;
 	if (WARN_ON_ONCE(md->state != TIER_MD_ACTIVE))
 		return -EINVAL;
 	if (memchr_inv(md->intent, 0, sizeof(md->intent))) {

@@ -2,21 +2,21 @@
 /*
  * clock2q - a scan-resistant clock with a small first queue.
  *
- * A new block goes to a small queue (a tenth of the slots).  When it gets to that queue's end and was
- * used again meanwhile, it moves to the main queue, else it is the victim and leaves a ghost, a
+ * A new block goes to a small queue (a tenth of the slots).  When it gets to that queue's end and
+ * was used again meanwhile, it moves to the main queue, else it is the victim and leaves a ghost, a
  * fingerprint without slot.  A miss on a ghost goes straight to the main queue, which is a clock: a
  * block at its end that was used goes round again, with one use less to its credit.
  *
- * Uses shortly after the insertion say nothing (the same program does the same thing for a moment), so
- * they don't count for the newest part of the small queue, the correlation window.
+ * Uses shortly after the insertion say nothing (the same program does the same thing for a moment),
+ * so they don't count for the newest part of the small queue, the correlation window.
  *
- * Sources: the two queues, the ghosts and the correlated references are 2Q's (Johnson, Shasha: 2Q, a low
- * overhead high performance buffer management replacement algorithm, VLDB 1994); a small FIFO that
- * filters for a clock with a few bits is S3-FIFO's (Yang and others: FIFO queues are all you need for
- * cache eviction, SOSP 2023); the clock is Corbato's (1968).
+ * Sources: the two queues, the ghosts and the correlated references are 2Q's (Johnson, Shasha: 2Q,
+ * a low overhead high performance buffer management replacement algorithm, VLDB 1994); a small FIFO
+ * that filters for a clock with a few bits is S3-FIFO's (Yang and others: FIFO queues are all you
+ * need for cache eviction, SOSP 2023); the clock is Corbato's (1968).
  *
- * Slots that the core skips (dirty, busy) go to the parked list, in order, and come back to the cold end
- * of the main queue with the next tick, or at once if nothing else is left.
+ * Slots that the core skips (dirty, busy) go to the parked list, in order, and come back to the
+ * cold end of the main queue with the next tick, or at once if nothing else is left.
  */
 #include <linux/bitops.h>
 #include <linux/err.h>
@@ -33,13 +33,13 @@
 #include "tunables.h"
 
 /*
- * Use byte of a slot: written racily by hits, and under the lock by all others.  It is a hint in every
- * part; what must be right is in the lists and in the state.
+ * Use byte of a slot: written racily by hits, and under the lock by all others.  It is a hint in
+ * every part; what must be right is in the lists and in the state.
  */
 #define USE_MASK	0x03	/* uses to its credit */
 #define USE_MAX		3
 #define USE_YOUNG	0x04	/* in the correlation window: hits don't count */
-#define USE_AGE_SHIFT	3	/* bits 3..7: when it was queued, in 16ths of its queue's turnover */
+#define USE_AGE_SHIFT	3	/* bits 3..7: when queued, in 16ths of its queue's turnover */
 #define NR_AGES		32
 #define AGES_PER_TURN	16
 
@@ -61,9 +61,9 @@ enum {
 };
 
 /*
- * Ghosts: buckets of 8 entries of a 16-bit fingerprint and a 16-bit birthday.  The oldest in the bucket
- * makes way.  A ghost has expired when as many younger ones were born as there may be ghosts.  Buckets
- * have a quarter more room than that, so that few die early.
+ * Ghosts: buckets of 8 entries of a 16-bit fingerprint and a 16-bit birthday.  The oldest in the
+ * bucket makes way.  A ghost has expired when as many younger ones were born as there may be
+ * ghosts.  Buckets have a quarter more room than that, so that few die early.
  */
 #define GHOST_WAYS	8
 
@@ -137,7 +137,8 @@ static void clock2q_destroy(struct tier_policy *p)
 	kfree(c);
 }
 
-static struct tier_policy *clock2q_create(const struct tier_policy_params *params, struct tier_policy *next)
+static struct tier_policy *clock2q_create(const struct tier_policy_params *params,
+					  struct tier_policy *next)
 {
 	struct clock2q *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	size_t nr_longs = BITS_TO_LONGS((u64)params->nr_slots);
@@ -280,7 +281,8 @@ static void __shrink_window(struct clock2q *c)
 	u32 slot = tier_from_slot(node_slot(&c->lists, c->window));
 
 	__set_state(c, slot, STATE_SMALL);
-	WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);	/* pairs with clock2q_hit() */
+	/* Pairs with clock2q_hit() */
+	WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);
 	c->nr_young--;
 	c->window = c->nr_young ? c->lists.link[c->window].next : SLOT_LIST_NONE;
 }
@@ -293,7 +295,8 @@ static void __queue_small(struct clock2q *c, u32 node)
 	c->nr_small++;
 	c->small_queued++;
 	__set_state(c, slot, STATE_YOUNG);
-	WRITE_ONCE(c->use[slot], USE_YOUNG | small_age(c) << USE_AGE_SHIFT);	/* pairs with clock2q_hit() */
+	/* Pairs with clock2q_hit() */
+	WRITE_ONCE(c->use[slot], USE_YOUNG | small_age(c) << USE_AGE_SHIFT);
 	if (!c->nr_young++)
 		c->window = node;
 	while (c->nr_young > window_slots(c))
@@ -307,7 +310,8 @@ static void __queue_main(struct clock2q *c, u32 node, u8 uses)
 	slot_list_append(&c->lists, LIST_MAIN, node);
 	c->main_queued++;
 	__set_state(c, slot, STATE_MAIN);
-	WRITE_ONCE(c->use[slot], uses | main_age(c) << USE_AGE_SHIFT);	/* pairs with clock2q_hit() */
+	/* Pairs with clock2q_hit() */
+	WRITE_ONCE(c->use[slot], uses | main_age(c) << USE_AGE_SHIFT);
 }
 
 /* Takes the slot off its list; what it was stays in its state. */
@@ -355,8 +359,8 @@ static void clock2q_hit(struct tier_policy *p, tier_slot_t slot, const struct ti
 	u8 old = READ_ONCE(*use);
 
 	/*
-	 * Racy: of two hits at once one may be lost, and a store may land on a slot that was moved or
-	 * filled anew meanwhile, which makes a young slot look used or its age wrong.
+	 * Racy: of two hits at once one may be lost, and a store may land on a slot that was moved
+	 * or filled anew meanwhile, which makes a young slot look used or its age wrong.
 	 */
 	if (!(old & USE_YOUNG) && (old & USE_MASK) < USE_MAX)
 		WRITE_ONCE(*use, old + 1);

@@ -2,18 +2,18 @@
 /*
  * hotspot - admit blocks on evidence.
  *
- * For a fast device that wears, or where to admit a block costs the slow device a copy.  Each block has
- * a heat: a touch adds to it, at most once per touch window, and it halves with every epoch of 8
- * touches per slot.  A block is admitted when it was touched often enough and is clearly hotter than
- * the coldest of a few slots at random; as long as there are free slots everything is.  The victim is
- * the coldest of a few at random, and its heat is remembered.
+ * For a fast device that wears, or where to admit a block costs the slow device a copy.  Each block
+ * has a heat: a touch adds to it, at most once per touch window, and it halves with every epoch of
+ * 8 touches per slot.  A block is admitted when it was touched often enough and is clearly hotter
+ * than the coldest of a few slots at random; as long as there are free slots everything is.  The
+ * victim is the coldest of a few at random, and its heat is remembered.
  *
  * Heat of blocks that are not resident lives in a hashed table of one cache line a bucket.
  *
  * Sources: frequency with lazy aging by halving, and admission by comparison with the victim, are
- * TinyLFU's (Einziger, Friedman, Manes: TinyLFU, a highly efficient cache admission policy, ACM TOS 2017)
- * and LRFU's (Lee and others, IEEE TC 2001); the victim by sampling is Psounis and Prabhakar's (INFOCOM
- * 2001).
+ * TinyLFU's (Einziger, Friedman, Manes: TinyLFU, a highly efficient cache admission policy, ACM TOS
+ * 2017) and LRFU's (Lee and others, IEEE TC 2001); the victim by sampling is Psounis and
+ * Prabhakar's (INFOCOM 2001).
  */
 #include <linux/atomic.h>
 #include <linux/bitops.h>
@@ -38,13 +38,13 @@
 #define STAMPS_PER_WINDOW 4
 
 /*
- * What is known of a resident block.  Written racily by hits, and under the lock by all others: every
- * field is a hint.
+ * What is known of a resident block.  Written racily by hits, and under the lock by all others:
+ * every field is a hint.
  */
 struct heat {
 	u8 heat;		/* at @epoch */
 	u8 epoch;		/* of the last change, wrapping */
-	u8 stamp;		/* of the last touch that counted, in quarters of the touch window, wrapping */
+	u8 stamp;		/* of the last touch that counted, in quarters of the window */
 };
 
 #define NR_WAYS		12
@@ -118,7 +118,8 @@ static void hotspot_destroy(struct tier_policy *p)
 	kfree(h);
 }
 
-static struct tier_policy *hotspot_create(const struct tier_policy_params *params, struct tier_policy *next)
+static struct tier_policy *hotspot_create(const struct tier_policy_params *params,
+					  struct tier_policy *next)
 {
 	struct hotspot *h = kzalloc(sizeof(*h), GFP_KERNEL);
 
@@ -182,7 +183,7 @@ static bool in_window(struct hotspot *h, const struct heat *heat, u8 stamp)
 	u32 window = READ_ONCE(h->tunables[TUNE_WINDOW]);
 	u8 age = stamp - READ_ONCE(heat->stamp);
 
-	return age < min(window, (u32)STAMPS_PER_WINDOW);
+	return age < min_t(u32, window, STAMPS_PER_WINDOW);
 }
 
 static void set_heat(struct hotspot *h, struct heat *heat, u8 value, u8 stamp)
@@ -388,7 +389,7 @@ static void hotspot_inserted(struct tier_policy *p, tier_block_t block, tier_slo
 
 	spin_lock(&h->lock);
 	heat = __take(h, block);
-	set_heat(h, &h->heats[s], max(heat_now(h, &heat), (u8)TOUCH_HEAT), heat.stamp);
+	set_heat(h, &h->heats[s], max_t(u8, heat_now(h, &heat), TOUCH_HEAT), heat.stamp);
 	if (!__test_and_set_bit(s, h->candidates))
 		h->nr_resident++;
 	spin_unlock(&h->lock);

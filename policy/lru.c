@@ -2,14 +2,16 @@
 /*
  * lru - evict the block that was not used for the longest time.
  *
- * The classic rule, as a yardstick and for workloads that fit it: every miss is admitted, the victim is
- * the least recently used slot.  It has no defence against scans; put seqbypass before it.
+ * The classic rule, as a yardstick and for workloads that fit it: every miss is admitted, the
+ * victim is the least recently used slot.  It has no defence against scans; put seqbypass before
+ * it.
  *
- * Hits do not move list nodes: they go to a small ring per CPU, drained into the list before the list
- * is next looked at.  So the order is exact, but for what a full ring drops when the list is busy.
+ * Hits do not move list nodes: they go to a small ring per CPU, drained into the list before the
+ * list is next looked at.  So the order is exact, but for what a full ring drops when the list is
+ * busy.
  *
- * Slots that the core skips (dirty, busy) go to the parked list, in order, and come back to the cold end
- * with the next tick, or at once if nothing else is left.
+ * Slots that the core skips (dirty, busy) go to the parked list, in order, and come back to the
+ * cold end with the next tick, or at once if nothing else is left.
  */
 #include <linux/err.h>
 #include <linux/kernel.h>
@@ -82,7 +84,8 @@ static void lru_destroy(struct tier_policy *p)
 	kfree(lru);
 }
 
-static struct tier_policy *lru_create(const struct tier_policy_params *params, struct tier_policy *next)
+static struct tier_policy *lru_create(const struct tier_policy_params *params,
+				      struct tier_policy *next)
 {
 	struct lru *lru = kzalloc(sizeof(*lru), GFP_KERNEL);
 	unsigned int cpu;
@@ -206,7 +209,8 @@ static void lru_inserted(struct tier_policy *p, tier_block_t block, tier_slot_t 
 	spin_unlock(&lru->lock);
 }
 
-static void lru_removed(struct tier_policy *p, tier_block_t block, tier_slot_t slot, enum tier_removal why)
+static void lru_removed(struct tier_policy *p, tier_block_t block, tier_slot_t slot,
+			enum tier_removal why)
 {
 	struct lru *lru = to_lru(p);
 	u32 node = slot_node(&lru->lists, slot);

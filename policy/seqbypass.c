@@ -2,23 +2,23 @@
 /*
  * seqbypass - a filter that keeps long sequential runs off the fast device.
  *
- * A disk serves a sequential run almost as fast as an SSD, and a run much longer than anything that is
- * used again would wash the cache out.  So a miss that continues a run beyond the cutoff is bypassed:
- * the wrapped policy does not hear of it, and neither does it hear of hits in such a run.  Blocks that
- * are resident are served from where they are, as always.
+ * A disk serves a sequential run almost as fast as an SSD, and a run much longer than anything that
+ * is used again would wash the cache out.  So a miss that continues a run beyond the cutoff is
+ * bypassed: the wrapped policy does not hear of it, and neither does it hear of hits in such a
+ * run.  Blocks that are resident are served from where they are, as always.
  *
- * A run is followed by exact continuation: same direction, first sector where the last request ended,
- * not later than 5 s after it.  The table of runs is hashed by the sector expected next, so a request
- * that continues no run costs one look at one cache line.  When a set of the table is full, runs
- * that were never continued make way first: random I/O, which starts one "run" after the other, does
- * not push out real ones.
+ * A run is followed by exact continuation: same direction, first sector where the last request
+ * ended, not later than 5 s after it.  The table of runs is hashed by the sector expected next, so
+ * a request that continues no run costs one look at one cache line.  When a set of the table is
+ * full, runs that were never continued make way first: random I/O, which starts one "run" after the
+ * other, does not push out real ones.
  *
- * A log that is written round and round is sequential too, but it is the best a cache can be given.  The
- * filter tells it from a bulk write by remembering the regions in which it bypassed writes: a run
- * that comes to such a region again is let in.
+ * A log that is written round and round is sequential too, but it is the best a cache can be
+ * given.  The filter tells it from a bulk write by remembering the regions in which it bypassed
+ * writes: a run that comes to such a region again is let in.
  *
- * The idea of bypassing by sequential cutoff is bcache's; its table and that of flashcache are lists
- * of 128 and 32 runs that random I/O can flush.
+ * The idea of bypassing by sequential cutoff is bcache's; its table and that of flashcache are
+ * lists of 128 and 32 runs that random I/O can flush.
  */
 #include <linux/cache.h>
 #include <linux/err.h>
@@ -109,7 +109,7 @@ static void seqbypass_destroy(struct tier_policy *p)
 
 static u64 run_key(const struct tier_access *access, u64 sector)
 {
-	return sector << 1 | !!(access->flags & TIER_ACCESS_WRITE);
+	return sector << 1 | (access->flags & TIER_ACCESS_WRITE ? 1 : 0);
 }
 
 static struct run_set *run_set(struct seqbypass *sb, u64 key)
@@ -157,13 +157,15 @@ static bool sooner(const struct run_set *set, u32 a, u32 b, u32 now, u32 single)
 {
 	u32 idle_a = now - set->last[a];
 	u32 idle_b = now - set->last[b];
+	bool over_a = idle_a > EXPIRY_MS, over_b = idle_b > EXPIRY_MS;
+	bool single_a = set->run[a].sectors <= single, single_b = set->run[b].sectors <= single;
 
 	if (!set->next[a] || !set->next[b])
 		return !set->next[a];
-	if ((idle_a > EXPIRY_MS) != (idle_b > EXPIRY_MS))
-		return idle_a > EXPIRY_MS;
-	if ((set->run[a].sectors <= single) != (set->run[b].sectors <= single))
-		return set->run[a].sectors <= single;
+	if (over_a != over_b)
+		return over_a;
+	if (single_a != single_b)
+		return single_a;
 	return idle_a > idle_b;
 }
 
@@ -217,7 +219,7 @@ static bool follow(struct seqbypass *sb, const struct tier_access *access, bool 
 	if (hit && !run.sectors)
 		return false;
 
-	run.sectors = run.sectors + access->sectors < run.sectors ? U32_MAX : run.sectors + access->sectors;
+	run.sectors = min_t(u64, (u64)run.sectors + access->sectors, U32_MAX);
 	is_long = cutoff && run.sectors > cutoff;
 	/* A block, and so an access, lies in one region. */
 	if (write && is_long && (!was_long || (access->sector - 1) >> REGION_SHIFT != region))
@@ -293,7 +295,8 @@ static u32 seqbypass_save_hint(struct tier_policy *p, tier_slot_t slot)
 	return p->next->type->save_hint(p->next, slot);
 }
 
-static void seqbypass_load_hint(struct tier_policy *p, tier_block_t block, tier_slot_t slot, u32 hint)
+static void seqbypass_load_hint(struct tier_policy *p, tier_block_t block, tier_slot_t slot,
+				u32 hint)
 {
 	p->next->type->load_hint(p->next, block, slot, hint);
 }
@@ -308,15 +311,14 @@ static int seqbypass_set(struct tier_policy *p, const char *key, const char *val
 static int seqbypass_emit(struct tier_policy *p, char *buf, size_t size, unsigned int *count)
 {
 	unsigned int next_count = 0;
-	int len;
+	int len, next_len;
 
 	*count = 0;
 	len = tunables_emit(tunables, NR_TUNABLES, to_seqbypass(p)->tunables, buf, size, count);
 	len += scnprintf(buf + len, size - len, " next %s", p->next->type->name);
 	*count += 2;
 	if (len + 1 < size) {
-		int next_len = p->next->type->emit(p->next, buf + len + 1, size - len - 1, &next_count);
-
+		next_len = p->next->type->emit(p->next, buf + len + 1, size - len - 1, &next_count);
 		if (next_len) {
 			buf[len] = ' ';
 			len += 1 + next_len;
@@ -348,8 +350,8 @@ static struct tier_policy_type seqbypass_type = {
 	.set = seqbypass_set,
 	.emit = seqbypass_emit,
 	.tunables_help =
-		"read_cutoff_sectors: bypass reads of a run beyond this, sectors, 0 (never)-1073741824, 2048\n"
-		"write_cutoff_sectors: bypass writes of a run beyond this, sectors, 0 (never)-1073741824, 2048\n",
+		"read_cutoff_sectors: bypass reads beyond, sectors, 0 (never)-1073741824, 2048\n"
+		"write_cutoff_sectors: bypass writes beyond, sectors, 0 (never)-1073741824, 2048\n",
 };
 
 static int __init seqbypass_module_init(void)

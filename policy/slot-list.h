@@ -2,9 +2,10 @@
 /*
  * Doubly linked lists of slots, 8 bytes a slot, shared by the policies that keep slots in order.
  *
- * A slot is on one list at most.  Lists have numbers, 1 to the number given at creation; list heads and
- * slots are nodes of one array, so that taking a slot off does not need to know its list.  A zeroed
- * node is on no list.  All functions are for the holder of the policy's own lock, and take constant time.
+ * A slot is on one list at most.  Lists have numbers, 1 to the number given at creation; list heads
+ * and slots are nodes of one array, so that taking a slot off does not need to know its list.  A
+ * zeroed node is on no list.  All functions are for the holder of the policy's own lock, and take
+ * constant time.
  */
 #ifndef TIER_SLOT_LIST_H
 #define TIER_SLOT_LIST_H

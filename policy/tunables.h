@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Tunables of policies: a table of unsigned numbers with their ranges, set and printed in one place.
+ * Tunables of policies: a table of unsigned numbers with their ranges, set and printed in one
+ * place.
  */
 #ifndef TIER_TUNABLES_H
 #define TIER_TUNABLES_H
@@ -52,8 +53,9 @@ static inline int tunables_set(const struct tunable *table, unsigned int nr, uns
 }
 
 /* Appends " key value" pairs without the first blank; adds to @count; returns the length. */
-static inline int tunables_emit(const struct tunable *table, unsigned int nr, const unsigned int *values,
-				char *buf, size_t size, unsigned int *count)
+static inline int tunables_emit(const struct tunable *table, unsigned int nr,
+				const unsigned int *values, char *buf, size_t size,
+				unsigned int *count)
 {
 	unsigned int i;
 	int len = 0;

@@ -3,8 +3,8 @@
  * How much of the neighbourhood to read along with a miss.
  *
  * Extents are aligned powers of two, so the neighbours of a granule form rings: ring 1 is the other
- * half of the aligned pair, ring 2 the other half of the aligned four, and so on; an extent of level n
- * takes in rings 1 to n.  For every ring it is counted, by region of the device and in all,
+ * half of the aligned pair, ring 2 the other half of the aligned four, and so on; an extent of
+ * level n takes in rings 1 to n.  For every ring it is counted, by region of the device and in all,
  *
  *	how many granules of fills that were followed came to an end,
  *	how many of these were used before, and
@@ -12,15 +12,17 @@
  *
  * A ring pays if both hold:
  *
- *	The share that is used is not much smaller than what the fast device's space and wear are worth.
- *	On the disks measured 20 to 45 % of the neighbours are used; of neighbours of hot 4 KiB pages scattered
- *	at random less than 5 % are.  The threshold lies between.
- *	The visits saved are worth the longer transfers.  8 ms to get there and 150 MB/s make a granule of
- *	4 KiB cost 1/300 of a visit.
+ *	The share that is used is worth the fast device's space and wear.  On the disks measured
+ *	10 to 90 % of the neighbours are used; of neighbours of hot 4 KiB pages scattered at
+ *	random less than 5 % are.  The threshold lies between.
  *
- * The extent suggested is the one with the largest sum over its rings.  What a region does not know yet
- * it takes from all regions, and these at first from a guess that makes 64 KiB.  Every 16th miss in a region
- * looks further than it would, so that a region that has given up finds out when it is wrong.
+ *	The visits saved are worth the longer transfers.  8 ms to get there and 150 MB/s make a
+ *	granule of 4 KiB cost 1/300 of a visit.
+ *
+ * The extent suggested is the one with the largest sum over its rings.  What a region does not know
+ * yet it takes from all regions, and these at first from a guess that makes 64 KiB.  Every 16th
+ * miss in a region looks further than it would, so that a region that has given up finds out when
+ * it is wrong.
  *
  * This is done for groups of 64 granules, whatever the block size: a block may be one granule of a
  * group or all of it.
@@ -56,7 +58,7 @@
 /* Shares are in 1/4096. */
 #define ONE		4096U
 #define USED_MIN	(ONE / 16)	/* share of granules used that makes a ring worth its space */
-#define HYSTERESIS	(ONE / 80)	/* a ring in use needs this much less, another this much more */
+#define HYSTERESIS	(ONE / 80)	/* a ring in use needs so much less, another so much more */
 #define VISIT_GRANULES	300U		/* granules of 4 KiB transferred in the time of a visit */
 #define VISIT_WEIGHT	8		/* how a visit saved compares with a granule used */
 
@@ -108,7 +110,7 @@ struct tier_fill {
 	u32 misses;		/* wraps */
 	u32 followed;
 	u32 mean;		/* of suggested extents, in 1/256 sectors */
-	u64 last_used;		/* granule after the last one used: what follows is the same request */
+	u64 last_used;		/* granule after the last one used: the same request goes on */
 	struct tier_fill_stats stats;
 	struct ring total[MAX_LEVEL];
 	struct recent recent[NR_RECENT];
@@ -117,7 +119,7 @@ struct tier_fill {
 };
 
 /* The guess to begin with, in 1/4096: 64 KiB pay, more does not. */
-static const u16 first_used[MAX_LEVEL] = { 1400, 1400, 1200, 1000, 450, 400, 300 };
+static const u16 first_used[MAX_LEVEL] = { 1400, 1400, 1200, 1000, 240, 200, 150 };
 
 struct tier_fill *tier_fill_create(u64 nr_sectors, u32 block_sectors, u32 granule_sectors)
 {
@@ -130,7 +132,7 @@ struct tier_fill *tier_fill_create(u64 nr_sectors, u32 block_sectors, u32 granul
 	spin_lock_init(&f->lock);
 	f->block_granules = block_sectors / granule_sectors;
 	f->granule_sectors = granule_sectors;
-	f->max_level = min(MAX_LEVEL, (u32)ilog2(TIER_FILL_MAX_SECTORS / granule_sectors));
+	f->max_level = min_t(u32, MAX_LEVEL, ilog2(TIER_FILL_MAX_SECTORS / granule_sectors));
 	f->visit_cost = ONE * (granule_sectors / 8) / VISIT_GRANULES;
 	f->region_shift = MIN_REGION_SHIFT;
 	while (nr_sectors >> f->region_shift >= NR_REGIONS)
@@ -213,7 +215,8 @@ static void __end_granules(struct tier_fill *f, struct group *g, u64 mask, bool 
  */
 
 /* Share of the ring's granules that are used, and of a visit that a granule saves, in 1/4096 */
-static void ring_value(struct tier_fill *f, const struct region *region, u32 i, u32 *used, u32 *visits)
+static void ring_value(struct tier_fill *f, const struct region *region, u32 i, u32 *used,
+		       u32 *visits)
 {
 	const struct ring *r = &region->ring[i], *t = &f->total[i];
 	u32 weight = PRIOR_FILLS << i;
@@ -233,7 +236,8 @@ static u32 __best_level(struct tier_fill *f, struct region *region)
 
 	for (i = 0; i < f->max_level; i++) {
 		ring_value(f, region, i, &used, &visits);
-		value = (s32)used - (s32)USED_MIN + (i < region->level ? (s32)HYSTERESIS : -(s32)HYSTERESIS);
+		value = (s32)used - (s32)USED_MIN +
+			(i < region->level ? (s32)HYSTERESIS : -(s32)HYSTERESIS);
 		value = min(value, VISIT_WEIGHT * ((s32)visits - (s32)f->visit_cost));
 		sum += (s64)value * (1 << i);
 		if (sum > best) {
@@ -289,8 +293,8 @@ static struct group *__find_group(struct tier_fill *f, u64 group)
 }
 
 /*
- * A free place, or the oldest if it is old enough to be given up; NULL: follow no more for now.  Half of
- * the places are for probes, from which there is more to learn.
+ * A free place, or the oldest if it is old enough to be given up; NULL: follow no more for now.
+ * Half of the places are for probes, from which there is more to learn.
  */
 static struct group *__new_group(struct tier_fill *f, u64 group, bool probe)
 {

@@ -2,10 +2,11 @@
 /*
  * How much of the neighbourhood to read along with a miss.
  *
- * While the arm of a slow disk is there, the neighbourhood of what was asked for is nearly free to read.
- * Whether it is worth keeping depends on the data: on most disks it is, among hot pages scattered at
- * random it is not.  So the extent adapts by region of the device to what earlier fills earned:
- * which share of the granules that nobody had asked for was asked for later, before it was evicted.
+ * While the arm of a slow disk is there, the neighbourhood of what was asked for is nearly free to
+ * read. Whether it is worth keeping depends on the data: on most disks it is, among hot pages
+ * scattered at random it is not.  So the extent adapts by region of the device to what earlier
+ * fills earned: which share of the granules that nobody had asked for was asked for later, before
+ * it was evicted.
  *
  * Shared by the kernel module, the tools and the unit tests.
  */
@@ -61,8 +62,8 @@ void tier_fill_destroy(struct tier_fill *f);
  * @f: the fill state
  * @sector: first sector that is missing
  *
- * Return: a power of two, in sectors: keep the extent of that size and alignment around @sector.  0: keep
- * no more than what is read anyway.
+ * Return: a power of two, in sectors: keep the extent of that size and alignment around @sector. 
+ *	0: keep no more than what is read anyway.
  */
 u32 tier_fill_extent(struct tier_fill *f, u64 sector);
 
@@ -72,7 +73,8 @@ u32 tier_fill_extent(struct tier_fill *f, u64 sector);
  * @block: the block they are in
  * @spec_mask: the granules
  *
- * Return: true if this fill is followed: then tier_fill_hit() and tier_fill_evicted() are to be called.
+ * Return: true if this fill is followed: then tier_fill_hit() and tier_fill_evicted() are to be
+ * called.
  */
 bool tier_fill_done(struct tier_fill *f, u64 block, u64 spec_mask);
 

@@ -6,10 +6,10 @@
 set -euo pipefail
 
 STEPS=6
-DATA_MIB=256		# size of the file that is worked on
+DATA_MIB=192		# size of the file that is worked on
 PROBE_S=2		# seconds of each measurement: the devices alone,
-RUN_S=15		# the workload,
-WARM_S=30		# and the same in between, for the cache to get warm
+RUN_S=12		# the workload,
+WARM_S=20		# and the same in between, for the cache to get warm
 ENOUGH=3		# the warm device must be so many times faster than the hard disk
 NAME=demo
 MNT=/run/demo

@@ -57,7 +57,9 @@ static inline void harness_exit(struct harness *h)
 
 static inline struct tier_access harness_access(struct harness *h, u64 block, u32 flags)
 {
-	return (struct tier_access){ .sector = block * 128, .sectors = 8, .flags = flags, .now = h->now };
+	return (struct tier_access){
+		.sector = block * 128, .sectors = 8, .flags = flags, .now = h->now
+	};
 }
 
 static inline void harness_hit(struct harness *h, u32 slot)

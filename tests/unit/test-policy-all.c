@@ -9,7 +9,9 @@ static const char * const lines[] = { "lru", "clock2q", "hotspot", "seqbypass ne
 static void test_memory(const char *line)
 {
 	static const u32 sizes[] = { 1, 2, 7, 64, 1000, 65537 };
-	struct tier_policy_params params = { .nr_blocks = 1 << 20, .block_sectors = 128, .seed = 1 };
+	struct tier_policy_params params = { .nr_blocks = 1 << 20,
+					     .block_sectors = 128,
+					     .seed = 1 };
 	struct tier_policy *p;
 	u64 before = shim_allocated;
 	u32 i;
@@ -39,12 +41,14 @@ static void test_memory(const char *line)
 
 	params.nr_slots = 1 << 20;
 	diag("%s: %.2f bytes a slot", line,
-	     (double)tier_policy_find(strncmp(line, "seq", 3) ? line : "lru")->memory(&params) / params.nr_slots);
+	     (double)tier_policy_find(strncmp(line, "seq", 3) ? line : "lru")->memory(&params) /
+		     params.nr_slots);
 }
 
 static void test_tunables(const char *line)
 {
-	static const char * const bad[] = { "", "-1", "x", "1x", "0x10", "99999999999", "4294967295", " 1" };
+	static const char *const bad[] = { "",	   "-1",	  "x",		"1x",
+					   "0x10", "99999999999", "4294967295", " 1" };
 	char before[512], after[512], words[512], *key, *value, *save = NULL;
 	unsigned int count, again, nr = 0;
 	struct harness h;
@@ -120,13 +124,14 @@ static void test_victims(const char *line)
 		if (i % 50 == 49 && h.p->type->tick)
 			h.p->type->tick(h.p, 1000 + i * 20);
 	}
-	ok(i < 1000 && h.taken[777], "%s: finds the only one that can be taken (%u calls of 64)", line, i + 1);
+	ok(i < 1000 && h.taken[777], "%s: finds the only one that can be taken (%u calls of 64)",
+	   line, i + 1);
 	for (i = 0, most = 0; i < 1000; i++)
 		most = h.proposed[i] > most ? h.proposed[i] : most;
 	for (i = 0; i < 1000; i++)
 		n += h.proposed[i];
-	ok(most <= 2 * n / 1000 + 24, "%s: no slot is proposed over and over (%u proposals, at most %u each)",
-	   line, n, most);
+	ok(most <= 2 * n / 1000 + 24,
+	   "%s: no slot is proposed over and over (%u proposals, at most %u each)", line, n, most);
 	memset(h.skip, 0, 1000);
 
 	/* A taken one stays away until it is kept or inserted again */
@@ -215,10 +220,11 @@ static void test_hints(const char *line)
 		if (i < 100)
 			first += order[v];
 	}
-	ok(cold_half >= 350, "%s: after a restart the same are evicted (%u of 500, %u of the first 100)",
-	   line, cold_half, first);
-	ok(mean_after > mean_before - 30, "%s: and they are as cold (mean %.0f, was %.0f)", line, mean_after,
-	   mean_before);
+	ok(cold_half >= 350,
+	   "%s: after a restart the same are evicted (%u of 500, %u of the first 100)", line,
+	   cold_half, first);
+	ok(mean_after > mean_before - 30, "%s: and they are as cold (mean %.0f, was %.0f)", line,
+	   mean_after, mean_before);
 	is(h.bad + g.bad, 0, "%s: no bad proposals", line);
 	harness_exit(&h);
 	harness_exit(&g);
@@ -227,7 +233,8 @@ static void test_hints(const char *line)
 	for (i = 0; i < 1000; i++) {
 		g.block[i] = i;
 		g.resident[i] = true;
-		g.p->type->load_hint(g.p, tier_to_block(i), tier_to_slot(i), i % 3 ? 0 : 0xffffffff - i);
+		g.p->type->load_hint(g.p, tier_to_block(i), tier_to_slot(i),
+				     i % 3 ? 0 : 0xffffffff - i);
 	}
 	for (i = 0; i < 100; i++)
 		harness_remove(&g, i, TIER_REMOVED_INVALID);
@@ -359,7 +366,8 @@ static void *stress_moves(void *arg)
 			t->inserted(s->p, tier_to_block(a.sector / 128), tier_to_slot(slot), &a);
 			__atomic_store_n(&s->resident[slot], 1, __ATOMIC_SEQ_CST);
 		} else if (state == 2) {
-			t->removed(s->p, tier_to_block(slot), tier_to_slot(slot), TIER_REMOVED_EVICTED);
+			t->removed(s->p, tier_to_block(slot), tier_to_slot(slot),
+				   TIER_REMOVED_EVICTED);
 			__atomic_store_n(&s->resident[slot], 0, __ATOMIC_SEQ_CST);
 		}
 		if (i % 2)
@@ -374,7 +382,9 @@ static void *stress_moves(void *arg)
 
 static void test_stress(const char *line)
 {
-	struct tier_policy_params params = { .nr_slots = STRESS_SLOTS, .nr_blocks = 1 << 20, .block_sectors = 128 };
+	struct tier_policy_params params = { .nr_slots = STRESS_SLOTS,
+					     .nr_blocks = 1 << 20,
+					     .block_sectors = 128 };
 	struct stress s = { .p = tier_policy_chain_create_from(line, &params, NULL) };
 	pthread_t t[4];
 	u32 i;
@@ -405,9 +415,16 @@ static void test_stress(const char *line)
 
 static void test_chain(void)
 {
-	static const char * const bad[] = { "", "nosuch", "seqbypass", "seqbypass next", "lru next lru",
-		"seqbypass next nosuch", "clock2q small_percent", "clock2q small_percent 0", "lru x 1",
-		"seqbypass read_cutoff_sectors next lru" };
+	static const char *const bad[] = { "",
+					   "nosuch",
+					   "seqbypass",
+					   "seqbypass next",
+					   "lru next lru",
+					   "seqbypass next nosuch",
+					   "clock2q small_percent",
+					   "clock2q small_percent 0",
+					   "lru x 1",
+					   "seqbypass read_cutoff_sectors next lru" };
 	struct tier_policy_params params = { .nr_slots = 10, .nr_blocks = 100, .block_sectors = 8 };
 	char buf[256];
 	unsigned int count;
@@ -422,10 +439,15 @@ static void test_chain(void)
 		   "chain \"%s\" is refused: %s", bad[i], error ? error : "");
 	}
 	is(shim_allocated, before, "nothing is left of them");
-	harness_init(&h, "seqbypass write_cutoff_sectors 0 next seqbypass next clock2q ghost_percent 7", 10);
+	harness_init(&h,
+		     "seqbypass write_cutoff_sectors 0 next seqbypass next clock2q ghost_percent 7",
+		     10);
 	h.p->type->emit(h.p, buf, sizeof(buf), &count);
-	is_str(buf, "read_cutoff_sectors 2048 write_cutoff_sectors 0 next seqbypass read_cutoff_sectors 2048 "
-	       "write_cutoff_sectors 2048 next clock2q small_percent 10 window_percent 50 ghost_percent 7",
+	is_str(buf,
+	       "read_cutoff_sectors 2048 write_cutoff_sectors 0 next seqbypass read_cutoff_sectors "
+	       "2048 "
+	       "write_cutoff_sectors 2048 next clock2q small_percent 10 window_percent 50 "
+	       "ghost_percent 7",
 	       "a chain of three emits all");
 	is(h.p->type->set(h.p, "ghost_percent", "8"), 0, "a filter passes tunables on");
 	harness_exit(&h);

@@ -9,13 +9,18 @@
 #define REQUESTS	60000
 #define MIB		256
 
-static struct sim_result run(const struct sim_trace *t, const char *policy, u32 block_kib, double percent,
-			     enum sim_keep keep, u32 extent_kib)
+static struct sim_result run(const struct sim_trace *t, const char *policy, u32 block_kib,
+			     double percent, enum sim_keep keep, u32 extent_kib)
 {
 	struct sim_options o = {
-		.policy = policy, .block_sectors = 2 * block_kib, .keep = keep, .extent_sectors = 2 * extent_kib,
-		.delay_ms = 20, .seed = 1,
-		.nr_slots = sim_slots(t, keep == SIM_KEEP_WHOLE ? 2 * block_kib : 8, 2 * block_kib, percent),
+		.policy = policy,
+		.block_sectors = 2 * block_kib,
+		.keep = keep,
+		.extent_sectors = 2 * extent_kib,
+		.delay_ms = 20,
+		.seed = 1,
+		.nr_slots = sim_slots(t, keep == SIM_KEEP_WHOLE ? 2 * block_kib : 8, 2 * block_kib,
+				      percent),
 	};
 	struct sim_result r;
 	const char *error = NULL;
@@ -58,11 +63,13 @@ static void test_scan(void)
 	struct sim_result hot = run(&t, "hotspot", 256, 10, SIM_KEEP_WHOLE, 0);
 	struct sim_result seq = run(&t, "seqbypass next lru", 256, 10, SIM_KEEP_WHOLE, 0);
 
-	ok(hit(&c2q) > hit(&lru) + 4, "scan: clock2q beats lru (%.1f %%, %.1f %%)", hit(&c2q), hit(&lru));
+	ok(hit(&c2q) > hit(&lru) + 4, "scan: clock2q beats lru (%.1f %%, %.1f %%)", hit(&c2q),
+	   hit(&lru));
 	ok(hit(&hot) > hit(&lru), "scan: hotspot does too (%.1f %%)", hit(&hot));
 	ok(insertions(&seq) < 10, "scan: seqbypass inserts little (%.1f in 1000, without %.1f)",
 	   insertions(&seq), insertions(&lru));
-	ok(sim_block_cost(&seq, 512, true) < sim_block_cost(&lru, 512, true), "scan: and that pays");
+	ok(sim_block_cost(&seq, 512, true) < sim_block_cost(&lru, 512, true),
+	   "scan: and that pays");
 	sim_trace_free(&t);
 }
 
@@ -72,8 +79,9 @@ static void test_log(void)
 	struct sim_result lru = run(&t, "lru", 256, 20, SIM_KEEP_WHOLE, 0);
 	struct sim_result seq = run(&t, "seqbypass next lru", 256, 20, SIM_KEEP_WHOLE, 0);
 
-	ok(hit(&seq) > hit(&lru) - 8, "log: seqbypass lets a circular log in (%.1f %%, without %.1f %%)",
-	   hit(&seq), hit(&lru));
+	ok(hit(&seq) > hit(&lru) - 8,
+	   "log: seqbypass lets a circular log in (%.1f %%, without %.1f %%)", hit(&seq),
+	   hit(&lru));
 	sim_trace_free(&t);
 }
 
@@ -84,43 +92,52 @@ static void test_noise(void)
 	struct sim_result c2q = run(&t, "clock2q", 64, 5, SIM_KEEP_WHOLE, 0);
 	struct sim_result hot = run(&t, "hotspot", 64, 5, SIM_KEEP_WHOLE, 0);
 
-	ok(hit(&c2q) > hit(&lru), "noise: clock2q beats lru (%.1f %%, %.1f %%)", hit(&c2q), hit(&lru));
-	ok(insertions(&hot) < insertions(&c2q) / 4, "noise: hotspot inserts little (%.0f and %.0f in 1000)",
-	   insertions(&hot), insertions(&c2q));
+	ok(hit(&c2q) > hit(&lru), "noise: clock2q beats lru (%.1f %%, %.1f %%)", hit(&c2q),
+	   hit(&lru));
+	ok(insertions(&hot) < insertions(&c2q) / 4,
+	   "noise: hotspot inserts little (%.0f and %.0f in 1000)", insertions(&hot),
+	   insertions(&c2q));
 	ok(sim_block_cost(&hot, 128, false) < sim_block_cost(&c2q, 128, false) * 0.8,
-	   "noise: where inserting costs a copy hotspot is better (%.1f, %.1f)", sim_block_cost(&hot, 128, false),
-	   sim_block_cost(&c2q, 128, false));
+	   "noise: where inserting costs a copy hotspot is better (%.1f, %.1f)",
+	   sim_block_cost(&hot, 128, false), sim_block_cost(&c2q, 128, false));
 	sim_trace_free(&t);
 }
 
 static void test_fill(u32 block)
 {
-	struct sim_trace pages = make("pages", 4), files = make("files", 5), both = make("files", 6);
+	struct sim_trace pages = make("pages", 4), files = make("files", 5),
+			 both = make("files", 6);
 	struct sim_result none, ext, adapt, first;
 	u64 spec;
 
 	none = run(&pages, "clock2q", block, 10, SIM_KEEP_POPULATE, 0);
 	ext = run(&pages, "clock2q", block, 10, SIM_KEEP_EXTENT, 64);
 	adapt = run(&pages, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0);
-	ok(sim_read_cost(&adapt) < sim_read_cost(&none) * 1.1, "pages, %u KiB: adaptive costs what populate does "
-	   "(%.1f, %.1f, fixed %.1f)", block, sim_read_cost(&adapt), sim_read_cost(&none), sim_read_cost(&ext));
-	ok(adapt.fast_written < 3 * none.fast_written, "pages, %u KiB: and writes not much more "
-	   "(%.0f MiB, %.0f, fixed %.0f)", block, adapt.fast_written / 0x1p20, none.fast_written / 0x1p20,
+	ok(sim_read_cost(&adapt) < sim_read_cost(&none) * 1.1,
+	   "pages, %u KiB: adaptive costs what populate does "
+	   "(%.1f, %.1f, fixed %.1f)",
+	   block, sim_read_cost(&adapt), sim_read_cost(&none), sim_read_cost(&ext));
+	ok(adapt.fast_written < 3 * none.fast_written,
+	   "pages, %u KiB: and writes not much more "
+	   "(%.0f MiB, %.0f, fixed %.0f)",
+	   block, adapt.fast_written / 0x1p20, none.fast_written / 0x1p20,
 	   ext.fast_written / 0x1p20);
 
 	none = run(&files, "clock2q", block, 10, SIM_KEEP_POPULATE, 0);
 	ext = run(&files, "clock2q", block, 10, SIM_KEEP_EXTENT, 64);
 	adapt = run(&files, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0);
-	ok(sim_read_cost(&adapt) < sim_read_cost(&none) * 0.7, "files, %u KiB: adaptive costs far less than populate "
-	   "(%.1f, %.1f, fixed %.1f)", block, sim_read_cost(&adapt), sim_read_cost(&none), sim_read_cost(&ext));
+	ok(sim_read_cost(&adapt) < sim_read_cost(&none) * 0.7,
+	   "files, %u KiB: adaptive costs far less than populate "
+	   "(%.1f, %.1f, fixed %.1f)",
+	   block, sim_read_cost(&adapt), sim_read_cost(&none), sim_read_cost(&ext));
 
 	/* Files, pages in the same place, files again */
 	first = run(&both, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0);
 	sim_workload_add(&both, "pages", 7, 3 * REQUESTS, MIB);
 	spec = run(&both, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0).mean_extent;
 	ok(spec < first.mean_extent / 3 && first.mean_extent > 32,
-	   "files, then pages, %u KiB: the extent falls (from %u to %llu sectors)", block, first.mean_extent,
-	   (unsigned long long)spec);
+	   "files, then pages, %u KiB: the extent falls (from %u to %llu sectors)", block,
+	   first.mean_extent, (unsigned long long)spec);
 	sim_workload_add(&both, "files", 8, 3 * REQUESTS, MIB);
 	adapt = run(&both, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0);
 	ok(adapt.mean_extent > 32, "and then files: it comes back (to %u)", adapt.mean_extent);
@@ -139,7 +156,8 @@ static void test_trace_file(void)
 	sim_workload_add(&t, "log", 9, 100, 16);
 	is(sim_trace_save(&t, path), 0, "a trace is saved");
 	r = sim_trace_load(&u, path);
-	ok(!r && u.nr == t.nr && u.end == t.end && !memcmp(u.request, t.request, t.nr * sizeof(*t.request)),
+	ok(!r && u.nr == t.nr && u.end == t.end &&
+		   !memcmp(u.request, t.request, t.nr * sizeof(*t.request)),
 	   "and loaded");
 	sim_trace_free(&u);
 	if (!truncate(path, 1000))

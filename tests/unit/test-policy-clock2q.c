@@ -44,7 +44,8 @@ int main(void)
 		harness_hit(&h, replace(&h, 200000 + i));
 	for (s = 0, hot_left = 0; s < NR; s++)
 		hot_left += h.block[s] < 500;
-	ok(hot_left >= 400, "a scan that reads everything twice doesn't flush them (%u left)", hot_left);
+	ok(hot_left >= 400, "a scan that reads everything twice doesn't flush them (%u left)",
+	   hot_left);
 	harness_exit(&h);
 
 	harness_init(&h, "clock2q window_percent 0", NR);

@@ -50,7 +50,8 @@ int main(void)
 	is(miss(&h, (3 << 20) + 20 * 128, 128, false), TIER_BYPASS_SEQ, "but one a bit sooner");
 
 	for (i = 0; i < 20; i++)
-		(i == 3 || i > 10 ? miss(&h, (4 << 20) + i * 128, 128, false) : (hit(&h, (4 << 20) + i * 128, 128, false), 0));
+		(i == 3 || i > 10 ? miss(&h, (4 << 20) + i * 128, 128, false)
+				  : (hit(&h, (4 << 20) + i * 128, 128, false), 0));
 	is(miss(&h, (4 << 20) + i * 128, 128, false), TIER_BYPASS_SEQ, "hits keep a run going");
 	harness_exit(&h);
 
@@ -70,7 +71,8 @@ int main(void)
 			if (j % 16 == 0)
 				h.now++;
 			if (j < 16)
-				miss(&h, (1ULL << 40) + test_random(&seed) % (1ULL << 38), 8, false);
+				miss(&h, (1ULL << 40) + test_random(&seed) % (1ULL << 38), 8,
+				     false);
 		}
 	}
 	ok(n < 128 * 17, "128 runs are followed at once (%u requests admitted, of 5120)", n);
@@ -95,7 +97,8 @@ int main(void)
 		n += miss(&h, i * 32, 32, true) != TIER_BYPASS_SEQ;
 	ok(n >= 4032, "and let in the next time (%u of 4096)", n);
 	is(run(&h, 1 << 20, 1000, true), 16, "what is written once is not");
-	is(run(&h, 2 << 20, 1000, false) + run(&h, 2 << 20, 1000, false), 32, "nor what is read again");
+	is(run(&h, 2 << 20, 1000, false) + run(&h, 2 << 20, 1000, false), 32,
+	   "nor what is read again");
 	harness_exit(&h);
 	return tap_done();
 }

@@ -16,6 +16,14 @@ if [ ! -x "$IOSTRESS" ]; then
 	gcc -O2 -pthread -o "$IOSTRESS" "$TIER_TOP/tests/vm/iostress.c" || skip_case "no iostress"
 fi
 
+# t0 goes before the devices below it
+io_exit()
+{
+	[ -n "$LIB_DONE" ] || [ ! -b "$T0" ] || timeout 60 dmsetup remove --retry t0
+	lib_exit
+}
+trap io_exit EXIT
+
 # tier_format [OPTION...]
 tier_format()
 {
@@ -80,6 +88,14 @@ flat()
 {
 	blockdev --flushbufs "$1"
 	md5sum <"$1"
+}
+
+# queue_dir DEVICE	its directory of queue limits
+queue_dir()
+{
+	local n
+
+	n=$(stat -L -c '%Hr:%Lr' "$1") && echo "/sys/dev/block/$n/queue"
 }
 
 check_meta() { "$DMTIER" check "$SSD" "$HDD" "$META"; }

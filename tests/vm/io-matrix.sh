@@ -10,7 +10,7 @@ fio_verify()
 	fio --name=v --thread --filename="$T0" --offset=64M --direct=1 --ioengine=libaio --iodepth=16 --numjobs=3 \
 		--size=8M --offset_increment=10M --rw=randrw --rwmixread=30 --bssplit=512/10:2k/15:4k/30:12k/20:64k/15:256k/10 \
 		--blockalign=512 --verify=crc32c --verify_backlog=64 --verify_fatal=1 --random_generator=lfsr \
-		--randrepeat=0 --group_reporting --minimal "$@"
+		--randrepeat=0 --group_reporting --eta=never "$@"
 }
 
 # the first 64 MiB are iostress's

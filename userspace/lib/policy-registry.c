@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Policies in userspace: registry and chains.  The kernel's registry loads modules; here they are linked in.
+ * Policies in userspace: registry and chains.  The kernel's registry loads modules; here they are
+ * linked in.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -123,7 +124,8 @@ struct tier_policy *tier_policy_chain_create(int argc, const char *const *argv,
 	return p;
 }
 
-struct tier_policy *tier_policy_chain_create_from(const char *line, const struct tier_policy_params *params,
+struct tier_policy *tier_policy_chain_create_from(const char *line,
+						  const struct tier_policy_params *params,
 						  const char **error)
 {
 	const char *words[MAX_WORDS];
@@ -134,7 +136,8 @@ struct tier_policy *tier_policy_chain_create_from(const char *line, const struct
 	copy = strdup(line);
 	if (!copy)
 		return ERR_PTR(-ENOMEM);
-	for (word = strtok_r(copy, " ", &save); word && n < MAX_WORDS; word = strtok_r(NULL, " ", &save))
+	for (word = strtok_r(copy, " ", &save); word && n < MAX_WORDS;
+	     word = strtok_r(NULL, " ", &save))
 		words[n++] = word;
 	p = tier_policy_chain_create(n, words, params, error);
 	free(copy);

@@ -44,7 +44,8 @@ struct tier_policy *tier_policy_chain_create(int argc, const char *const *argv,
  *
  * Return: as tier_policy_chain_create().
  */
-struct tier_policy *tier_policy_chain_create_from(const char *line, const struct tier_policy_params *params,
+struct tier_policy *tier_policy_chain_create_from(const char *line,
+						  const struct tier_policy_params *params,
 						  const char **error);
 
 /**

@@ -31,12 +31,13 @@ static double ratio(double a, double b)
 
 static void report(const char *name, const struct sum *s)
 {
-	printf("%-16s %6.2f %6.1f %6.1f %6.1f %6.1f %6.1f %6.1f %7.2f %6.1f\n", name, s->hit / s->n, s->ins / s->n,
-	       s->copy / s->n, s->fill / s->n, s->slow / s->n, s->cost / s->n, s->dirty / s->n, s->gib / s->n,
-	       s->spec / s->n);
+	printf("%-16s %6.2f %6.1f %6.1f %6.1f %6.1f %6.1f %6.1f %7.2f %6.1f\n", name, s->hit / s->n,
+	       s->ins / s->n, s->copy / s->n, s->fill / s->n, s->slow / s->n, s->cost / s->n,
+	       s->dirty / s->n, s->gib / s->n, s->spec / s->n);
 }
 
-static int run(const char *path, struct sim_options *o, double percent, u32 unit, struct sum *all, int quiet)
+static int run(const char *path, struct sim_options *o, double percent, u32 unit, struct sum *all,
+	       int quiet)
 {
 	struct sim_trace trace;
 	struct sim_result r;
@@ -55,12 +56,16 @@ static int run(const char *path, struct sim_options *o, double percent, u32 unit
 		return e;
 	}
 	s = (struct sum){
-		.hit = 100 * ratio(r.hits, r.accesses), .ins = 1000 * ratio(r.insertions, r.accesses),
+		.hit = 100 * ratio(r.hits, r.accesses),
+		.ins = 1000 * ratio(r.insertions, r.accesses),
 		.copy = sim_block_cost(&r, o->block_sectors, false),
 		.fill = sim_block_cost(&r, o->block_sectors, true),
-		.slow = 100 * ratio(r.slow_reads, r.reads), .cost = sim_read_cost(&r),
-		.dirty = 100 * ratio(r.dirty_evictions, r.reads), .gib = r.fast_written / 1073741824.0,
-		.spec = 100 * ratio(r.spec_used, r.spec_kept), .n = 1,
+		.slow = 100 * ratio(r.slow_reads, r.reads),
+		.cost = sim_read_cost(&r),
+		.dirty = 100 * ratio(r.dirty_evictions, r.reads),
+		.gib = r.fast_written / 1073741824.0,
+		.spec = 100 * ratio(r.spec_used, r.spec_kept),
+		.n = 1,
 	};
 	if (!quiet)
 		report(trace.name, &s);
@@ -81,7 +86,11 @@ static int run(const char *path, struct sim_options *o, double percent, u32 unit
 int main(int argc, char **argv)
 {
 	struct sim_options o = {
-		.policy = "clock2q", .block_sectors = 128, .keep = SIM_KEEP_WHOLE, .delay_ms = 20, .seed = 1,
+		.policy = "clock2q",
+		.block_sectors = 128,
+		.keep = SIM_KEEP_WHOLE,
+		.delay_ms = 20,
+		.seed = 1,
 	};
 	struct sum all = { 0 };
 	double percent = 10;
@@ -126,7 +135,8 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	if (!quiet)
-		printf("trace             hit %%  ins/1k   copy   fill  slow%%   cost dirty%%  SSDGiB  spec%%\n");
+		printf("trace             hit %%  ins/1k   copy   fill  slow%%   cost dirty%%  "
+		       "SSDGiB  spec%%\n");
 	for (; optind < argc && !e; optind++)
 		e = run(argv[optind], &o, percent, pages ? 8 : o.block_sectors, &all, quiet);
 	if (!e)

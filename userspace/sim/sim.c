@@ -2,9 +2,10 @@
 /*
  * A cache without devices.
  *
- * It does what the core does, in the order of the trace: looks a block up, tells the policy, gives an
- * admitted block a free slot or a victim's.  Evictions take no time; with SIM_KEEP_WHOLE an admitted
- * block is resident after a delay, and requests for it meanwhile are misses that can't be admitted again.
+ * It does what the core does, in the order of the trace: looks a block up, tells the policy, gives
+ * an admitted block a free slot or a victim's.  Evictions take no time; with SIM_KEEP_WHOLE an
+ * admitted block is resident after a delay, and requests for it meanwhile are misses that can't be
+ * admitted again.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -51,7 +52,7 @@ struct sim {
 	u32 nr_pending;
 	u64 now;		/* ms */
 	u64 next_tick;
-	u64 read_to;		/* up to here the request's data have been read from the slow device */
+	u64 read_to;		/* the request's data up to here were read from the slow device */
 };
 
 /* One block's part of a request */
@@ -127,7 +128,8 @@ static void evict(struct sim *s, u32 slot)
 	if (t->followed)
 		tier_fill_evicted(s->fill, t->block);
 	s->map[t->block] = NO_SLOT;
-	s->p->type->removed(s->p, tier_to_block(t->block), tier_to_slot(slot), TIER_REMOVED_EVICTED);
+	s->p->type->removed(s->p, tier_to_block(t->block), tier_to_slot(slot),
+			    TIER_REMOVED_EVICTED);
 }
 
 static u32 get_slot(struct sim *s)
@@ -186,7 +188,8 @@ static void finish_pending(struct sim *s)
 			break;
 		s->slots[p->slot] = (struct slot){ .block = p->block };
 		s->map[p->block] = p->slot;
-		s->p->type->inserted(s->p, tier_to_block(p->block), tier_to_slot(p->slot), &p->access);
+		s->p->type->inserted(s->p, tier_to_block(p->block), tier_to_slot(p->slot),
+				     &p->access);
 		s->first_pending = (s->first_pending + 1) % s->o->nr_slots;
 		s->nr_pending--;
 	}
@@ -224,7 +227,8 @@ static void cut(struct sim *s, const struct sim_request *q, u64 block, struct pi
 	u64 from = max(q->sector, base);
 	u64 to = min(q->sector + q->sectors, base + s->o->block_sectors);
 	u32 first = (from - base) / s->granule, last = (to - 1 - base) / s->granule;
-	u32 first_whole = (from - base + s->granule - 1) / s->granule, end_whole = (to - base) / s->granule;
+	u32 first_whole = (from - base + s->granule - 1) / s->granule,
+	    end_whole = (to - base) / s->granule;
 
 	p->block = block;
 	p->mask = tier_granule_mask(first, last);
@@ -287,7 +291,8 @@ static bool access_write(struct sim *s, struct piece *p)
 }
 
 /* Keeps what of [@from, @to) lies in @block; @asked was asked for, the rest wasn't. */
-static void keep(struct sim *s, u64 block, u64 from, u64 to, u64 asked, const struct tier_access *access)
+static void keep(struct sim *s, u64 block, u64 from, u64 to, u64 asked,
+		 const struct tier_access *access)
 {
 	u64 base = block * s->o->block_sectors, mask, spec;
 	u32 slot = s->map[block];
@@ -334,7 +339,8 @@ static void read_slow(struct sim *s, u64 from, u64 to)
 }
 
 /* The miss of a read: @verdict is for the block it begins in. */
-static void fill(struct sim *s, const struct sim_request *q, struct piece *p, enum tier_admit verdict)
+static void fill(struct sim *s, const struct sim_request *q, struct piece *p,
+		 enum tier_admit verdict)
 {
 	u64 from = p->access.sector, to = from + p->access.sectors, block, base;
 	u32 ext = verdict == TIER_FILL ? extent(s, from) : 0;
@@ -351,7 +357,8 @@ static void fill(struct sim *s, const struct sim_request *q, struct piece *p, en
 	for (block = from / s->o->block_sectors; block <= (to - 1) / s->o->block_sectors; block++) {
 		base = block * s->o->block_sectors;
 		/* What the request itself asks for there is dealt with in its turn. */
-		if (block != p->block && base < q->sector + q->sectors && base + s->o->block_sectors > q->sector)
+		if (block != p->block && base < q->sector + q->sectors &&
+		    base + s->o->block_sectors > q->sector)
 			continue;
 		keep(s, block, from, to, block == p->block ? p->mask : 0, &p->access);
 	}
@@ -405,8 +412,8 @@ static void request(struct sim *s, const struct sim_request *q)
 	}
 }
 
-int sim_run(const struct sim_trace *trace, const struct sim_options *options, struct sim_result *result,
-	    const char **error)
+int sim_run(const struct sim_trace *trace, const struct sim_options *options,
+	    struct sim_result *result, const char **error)
 {
 	struct tier_fill_stats stats;
 	struct sim s;
@@ -434,7 +441,8 @@ int sim_run(const struct sim_trace *trace, const struct sim_options *options, st
 
 u32 sim_slots(const struct sim_trace *trace, u32 unit_sectors, u32 block_sectors, double percent)
 {
-	double slots = sim_trace_footprint(trace, unit_sectors) * percent / 100 * unit_sectors / block_sectors;
+	double slots = sim_trace_footprint(trace, unit_sectors) * percent / 100 * unit_sectors /
+		       block_sectors;
 
 	return slots < 1 ? 1 : (u32)slots;
 }
@@ -443,10 +451,13 @@ double sim_block_cost(const struct sim_result *r, u32 block_sectors, bool fill)
 {
 	double transfer = block_sectors / SIM_SECTORS_PER_SEEK;
 
-	return 100.0 * (r->accesses - r->hits + r->insertions * (fill ? transfer : 1 + transfer)) / r->accesses;
+	return 100.0 * (r->accesses - r->hits + r->insertions * (fill ? transfer : 1 + transfer)) /
+	       r->accesses;
 }
 
 double sim_read_cost(const struct sim_result *r)
 {
-	return r->reads ? 100.0 * (r->slow_reads + r->slow_sectors / SIM_SECTORS_PER_SEEK) / r->reads : 0;
+	return r->reads
+		       ? 100.0 * (r->slow_reads + r->slow_sectors / SIM_SECTORS_PER_SEEK) / r->reads
+		       : 0;
 }

@@ -93,8 +93,8 @@ struct sim_result {
  *
  * Return: 0, -EINVAL, -ENOENT or -ENOMEM.
  */
-int sim_run(const struct sim_trace *trace, const struct sim_options *options, struct sim_result *result,
-	    const char **error);
+int sim_run(const struct sim_trace *trace, const struct sim_options *options,
+	    struct sim_result *result, const char **error);
 
 /**
  * sim_slots() - cache size from a share of a trace's footprint

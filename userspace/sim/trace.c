@@ -10,7 +10,8 @@
  *	24	u64 highest sector touched plus one
  *	32	u32 flags: bit 0 real timestamps, bit 1 real directions
  *	36	28 bytes name
- *	64	records: u32 time since the one before in us; u32 sectors (bits 0-23) and write (bit 31); u64 sector
+ *	64	records: u32 time since the one before in us; u32 sectors (bits 0-23) and write
+ *		(bit 31); u64 sector
  */
 #include <errno.h>
 #include <stdio.h>
@@ -168,7 +169,8 @@ u64 sim_trace_footprint(const struct sim_trace *t, u32 block_sectors)
 		return 0;
 	for (i = 0; i < t->nr; i++) {
 		q = &t->request[i];
-		for (b = q->sector / block_sectors; b <= (q->sector + q->sectors - 1) / block_sectors; b++) {
+		for (b = q->sector / block_sectors;
+		     b <= (q->sector + q->sectors - 1) / block_sectors; b++) {
 			n += !(seen[b / 8] >> b % 8 & 1);
 			seen[b / 8] |= 1 << b % 8;
 		}

@@ -69,7 +69,7 @@ static int zipf_init(struct zipf *z, u32 nr, double s, u64 *seed)
 
 static u32 zipf_next(const struct zipf *z, u64 *seed)
 {
-	double x = (next_random(seed) >> 11) * 0x1p-53 * z->sum[z->nr - 1];
+	double x = (next_random(seed) >> 11) * 0x1.0p-53 * z->sum[z->nr - 1];
 	u32 low = 0, high = z->nr - 1, mid;
 
 	while (low < high) {
@@ -96,7 +96,8 @@ static int add_pages(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 	if (r)
 		return r;
 	while (nr-- && !r)
-		r = sim_trace_add(t, gap(&seed), false, (u64)zipf_next(&z, &seed) * PAGE_SECTORS, PAGE_SECTORS);
+		r = sim_trace_add(t, gap(&seed), false, (u64)zipf_next(&z, &seed) * PAGE_SECTORS,
+				  PAGE_SECTORS);
 	zipf_exit(&z);
 	return r;
 }
@@ -118,7 +119,8 @@ static int add_files(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		}
 		len = 1 << below(&seed, 3);
 		r = sim_trace_add(t, gap(&seed), below(&seed, 10) == 0,
-				  (u64)chunk * CHUNK_SECTORS + below(&seed, pages - len + 1) * PAGE_SECTORS,
+				  (u64)chunk * CHUNK_SECTORS +
+					  below(&seed, pages - len + 1) * PAGE_SECTORS,
 				  len * PAGE_SECTORS);
 	}
 	zipf_exit(&z);
@@ -182,11 +184,13 @@ static int add_noise(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		return r;
 	while (nr-- && !r) {
 		if (below(&seed, 2))
-			page = (u64)zipf_next(&z, &seed) * (CHUNK_SECTORS / PAGE_SECTORS) + below(&seed, 16);
+			page = (u64)zipf_next(&z, &seed) * (CHUNK_SECTORS / PAGE_SECTORS) +
+			       below(&seed, 16);
 		else
 			page = (u64)(mib + below(&seed, 4 * mib)) * (MIB_SECTORS / PAGE_SECTORS) +
 				below(&seed, MIB_SECTORS / PAGE_SECTORS);
-		r = sim_trace_add(t, gap(&seed), below(&seed, 10) >= 7, page * PAGE_SECTORS, PAGE_SECTORS);
+		r = sim_trace_add(t, gap(&seed), below(&seed, 10) >= 7, page * PAGE_SECTORS,
+				  PAGE_SECTORS);
 	}
 	zipf_exit(&z);
 	return r;
@@ -194,10 +198,12 @@ static int add_noise(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 
 const struct sim_workload sim_workloads[] = {
 	{ "pages", "zipf(1.1) reads of 4 KiB pages scattered at random", add_pages },
-	{ "files", "files of 64 to 256 KiB by zipf(0.8), read in small pieces in any order", add_files },
+	{ "files", "files of 64 to 256 KiB by zipf(0.8), read in small pieces in any order",
+	  add_files },
 	{ "scan", "60 % zipf(0.9) on a sixteenth, 40 % endless sequential read", add_scan },
 	{ "log", "a third circular log writes, else zipf(0.9) reads", add_log },
-	{ "noise", "half zipf(1.0) on a tenth, half uniform pages in four times the area", add_noise },
+	{ "noise", "half zipf(1.0) on a tenth, half uniform pages in four times the area",
+	  add_noise },
 	{ NULL, NULL, NULL },
 };
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=300
+# vmtap: timeout=600
 # dmtier against running devices, tracepoints, what the modules say of themselves.
 # shellcheck source=../lib.sh
 . "${0%/*}/../lib.sh"

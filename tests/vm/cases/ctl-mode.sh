@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=300
+# vmtap: timeout=600
 # Modes: what each does, switching in all directions under load, events.
 # shellcheck source=../lib.sh
 . "${0%/*}/../lib.sh"
@@ -46,12 +46,14 @@ ok "writearound" mode writearound
 msg t0 stats reset
 ok "write" wr $T 0 128 "$WORK/a"
 ok "the slow device has it" same "$WORK/a" "$HDD" 0 128
-rd $T 0 128
+rd $T 0 1
+rd $T 64 1
 get_status t0
-is "${S[read_hits]}" 0 "the copy is gone"
-rd $T 0 128
+is "${S[read_hits]} ${S[read_misses]}" "0 2" "the copies are gone"
+rd $T 0 1
+rd $T 64 1
 get_status t0
-is "${S[read_hits]}" 128 "and comes again by reading"
+is "${S[read_hits]} ${S[read_misses]}" "2 2" "and come again by reading"
 
 ok "passthrough" mode passthrough
 get_status t0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=300
+# vmtap: timeout=600
 # Policies: switching under load, modules that are missing or in use, the sequential filter, hints.
 # shellcheck source=../lib.sh
 . "${0%/*}/../lib.sh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=240
+# vmtap: timeout=600
 # Table lines that must be refused, with a sentence, leaving no device and no trace on the devices.
 # shellcheck source=../lib.sh
 . "${0%/*}/../lib.sh"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=300
+# vmtap: timeout=600
 # When dirty data are written back, how fast, and that room for new data never runs out.
 # shellcheck source=../lib.sh
 . "${0%/*}/../lib.sh"

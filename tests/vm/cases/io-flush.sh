@@ -10,7 +10,7 @@ load_modules
 fio_sync()	# OPTION...
 {
 	fio --name=s --thread --filename="$T0" --direct=1 --bs=4k --rw=randwrite --size=1M --verify=crc32c \
-		--verify_fatal=1 --minimal "$@"
+		--verify_fatal=1 --eta=never "$@"
 }
 
 quiet() { [ "$(st commits)" = "$1" ] || { local c; c=$(st commits); sleep 2.5; [ "$(st commits)" = "$c" ]; }; }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=240
+# vmtap: timeout=400
 #
 # Writes to the same sectors at once: whatever wins, both devices must agree on it.
 # shellcheck source=../io-lib.sh
@@ -11,7 +11,7 @@ overlapping()	# SECONDS
 {
 	fio --name=o --thread --filename="$T0" --direct=1 --ioengine=libaio --iodepth=8 --numjobs=6 --size=2M \
 		--rw=randrw --rwmixread=20 --norandommap --randrepeat=0 --bssplit=512/20:4k/40:6k/10:64k/30 --blockalign=512 \
-		--time_based --runtime="$1" --group_reporting --minimal
+		--time_based --runtime="$1" --group_reporting --eta=never
 }
 # the fast device alone: reads of the slow one fail
 alone() { blockdev --flushbufs "$T0" && dd if="$T0" bs=64k count=32 iflag=direct 2>/dev/null | md5sum; }

@@ -15,7 +15,7 @@ ok "slow device" wrap_dev hdd /dev/zhdd
 ok "metadata device" new_dev meta 8
 ok "format" tier_format --block-size 64k
 ok "create" tier_up writeback lru
-isnt "$(cat "/sys/block/$(basename "$(readlink -f "$T0")")/queue/write_zeroes_max_bytes")" 0 "write-zeroes are offered"
+isnt "$(cat "$(queue_dir "$T0")/write_zeroes_max_bytes")" 0 "write-zeroes are offered"
 ok "zero all" blkdiscard -z "$T0"
 for mode in writeback writethrough writearound passthrough; do
 	ok "$mode" set_mode $mode

@@ -3,7 +3,7 @@
 #
 # Metadata I/O by itself: commits, checkpoints, stop and activation, resize, damage, write errors at
 # every point, power cuts.  tests/vm/mdtest drives it and compares with a model.
-# vmtap: timeout=900
+# vmtap: timeout=1200
 
 # shellcheck source=../lib.sh
 . "${0%/*}/../lib.sh"
@@ -203,7 +203,7 @@ done
 # --- Failing writes
 # The n-th write or flush fails, for every n that a life of 50 transactions and a stop has.
 life() { m open; m activate; m run 31; m align; m stop lru; }
-n=1 bad='' done=''
+n=1 bad= again= done=
 while [ -z "$done" ] && [ $n -lt 2000 ]; do
 	format 100000 16 $n
 	dmsetup message meta 0 fail $n
@@ -212,7 +212,7 @@ while [ -z "$done" ] && [ $n -lt 2000 ]; do
 	dmsetup message meta 0 fail 0
 	acked=$(info commits)
 	state=$(info failed)$(info needs_check)$(info clean)
-	again=$(m run 1)
+	[ -n "$done" ] || again=$(m run 1)
 	m close >/dev/null
 	txn=$(m open)
 	needs_check=$(info needs_check)
@@ -225,7 +225,7 @@ while [ -z "$done" ] && [ $n -lt 2000 ]; do
 		[ "$again" = "$EIO" ] || bad+=" $n:again=$again"
 		[ "$txn" = "txn $acked" ] || [ "$txn" = "txn $((acked + 1))" ] || bad+=" $n:$txn"
 	fi
-	n=$((n < 20 ? n + 1 : n + ${STEP:-17}))
+	n=$((n < 20 ? n + 1 : n + ${STEP:-29}))
 done
 is "$bad" "" "write or flush number n fails, n up to $n"
 ok "until none was left to fail" test -n "$done"
@@ -238,6 +238,7 @@ m run 20 >/dev/null
 dmsetup message meta 0 fail 1 1000000
 says "$EIO" run 1
 says "$EIO" checkpoint
+says "$EIO" stop lru
 is "$(info failed)$(info needs_check)" 10 "failed, and cannot say so on the disk"
 dmsetup message meta 0 fail 0
 says "$EIO" run 1
@@ -314,7 +315,7 @@ for seed in 1 2; do
 	drop_log
 	target /dev/mapper/copy /dev/mapper/fast
 	m model $seed "$(((300000 - 2048) / BLOCK))" >/dev/null
-	python3 "$MDTEST/crash.py" cuts /dev/mapper/log /dev/mapper/copy md $seed "${CUTS:-150}" >"$WORK/cuts"
+	python3 "$MDTEST/crash.py" cuts /dev/mapper/log /dev/mapper/copy md $seed "${CUTS:-60}" >"$WORK/cuts"
 	rc=$?
 	is $rc 0 "power cuts, seed $seed"
 	diag <"$WORK/cuts"

@@ -12,7 +12,7 @@
 
 #define CHUNK	256U	/* sectors */
 
-u64 nr_states, nr_failures;
+u64 nr_states, nr_paper, nr_failures;
 u32 check_percent = 100, max_failures = 5;
 
 static const char * const fate_names[NR_FATES] = { "lost", "kept", "mixed", "rare", "torn" };
@@ -327,7 +327,7 @@ static void shake(struct trial *t, struct rng *r, const u64 *values, u64 *again)
 
 /* the power fails again, in the recovery or soon after */
 static void cut_again(struct trial *t, struct rng *r, const struct image *base, const struct log *log, u64 begin, u64 end,
-		      const u64 *values, u64 *again)
+		      const u64 *values, u64 *again, bool kernel)
 {
 	static struct image state;
 	u8 fates[NR_DEVS];
@@ -340,15 +340,23 @@ static void cut_again(struct trial *t, struct rng *r, const struct image *base, 
 	for (d = 0; d < NR_DEVS; d++)
 		fates[d] = rng_below(r, NR_FATES);
 	crash_image(&state, base, log, cut, fates, r);
-	dev_load(&state);
-	nr_states++;
+	if (kernel)
+		dev_load(&state);
 	snprintf(text, sizeof(text), "second cut at %llu of %llu-%llu, fast %s, slow %s, meta %s",
 		 (unsigned long long)cut, (unsigned long long)begin, (unsigned long long)end, fate_names[fates[FAST]],
 		 fate_names[fates[SLOW]], fate_names[fates[META]]);
 	step(t, text);
-	if (!start(t, r, random_mode(r)))
-		return;
-	read_again(t, "read", values, again);
+	if (on_paper(t, &state, again)) {
+		nr_paper++;
+		compare(t, values, again);
+	}
+	if (!t->failed && kernel) {
+		nr_states++;
+		if (!start(t, r, random_mode(r)))
+			return;
+		read_again(t, "read", values, again);
+		stop(t);
+	}
 	if (t->failed) {
 		struct life l = { .log = (struct log *)log, .begin = begin, .end = end };
 		u64 s;
@@ -360,7 +368,72 @@ static void cut_again(struct trial *t, struct rng *r, const struct image *base, 
 			history(&l, s, cut);
 		}
 	}
-	stop(t);
+}
+
+/* is each value one that the oracle permits? */
+static bool judge_values(struct trial *t, const u64 *values)
+{
+	static struct permit *permits;
+	u64 s;
+	u32 n = 0;
+
+	if (!permits)
+		permits = calloc(nr_sectors, sizeof(*permits));
+	oracle_permits(t->cut, permits);
+	for (s = 0; s < nr_sectors; s++) {
+		if (permitted(&permits[s], values[s]))
+			continue;
+		if (!n++) {
+			fail(t, "sector %llu has version %lld, not %llu to %llu%s", (unsigned long long)s,
+			     (long long)values[s], (unsigned long long)permits[s].floor,
+			     (unsigned long long)permits[s].last, permits[s].discard ? " or older" : "");
+			history(t->life, s, t->cut);
+		}
+	}
+	if (n > 1)
+		printf("# and %u other sectors\n", n - 1);
+	return !n;
+}
+
+static bool on_paper(struct trial *t, const struct image *state, u64 *values)
+{
+	char why[300];
+	u64 where = 0;
+	int r = paper_values(state, values, why, sizeof(why), &where);
+
+	if (!r)
+		return true;
+	step(t, "on paper");
+	fail(t, "%s", why);
+	if (r > 0)
+		history(t->life, where, t->cut);
+	return false;
+}
+
+/**
+ * judge_paper() - judge one state without starting it
+ * @l: life
+ * @p: state
+ *
+ * Return: false if something was wrong.
+ */
+bool judge_paper(const struct life *l, const struct plan *p)
+{
+	static struct image state;
+	static u64 *values;
+	struct trial t = { .life = l, .plan = p, .cut = p->cut };
+	struct rng r = { p->seed };
+
+	if (!values) {
+		image_new(&state);
+		values = calloc(nr_sectors, sizeof(*values));
+	}
+	crash_image(&state, &l->base, l->log, p->cut, p->fates, &r);
+	nr_paper++;
+	if (!on_paper(&t, &state, values))
+		return false;
+	step(&t, "on paper");
+	return judge_values(&t, values);
 }
 
 /**
@@ -375,17 +448,15 @@ static void cut_again(struct trial *t, struct rng *r, const struct image *base, 
 bool judge(const struct life *l, const struct plan *p, u64 *values)
 {
 	static struct image state;
-	static struct permit *permits;
 	static u64 *again;
 	struct trial t = { .life = l, .plan = p, .cut = p->cut };
 	struct rng r = { p->seed };
 	struct log *log;
-	u64 s, begin, end;
-	u32 i, n = 0;
+	u64 begin, end;
+	u32 i;
 
-	if (!permits) {
+	if (!again) {
 		image_new(&state);
-		permits = calloc(nr_sectors, sizeof(*permits));
 		again = calloc(nr_sectors, sizeof(*again));
 	}
 	crash_image(&state, &l->base, l->log, p->cut, p->fates, &r);
@@ -393,22 +464,11 @@ bool judge(const struct life *l, const struct plan *p, u64 *values)
 	begin = tick();
 	dev_load(&state);
 	nr_states++;
-	if (!start(&t, &r, random_mode(&r)))
+	if (!on_paper(&t, &state, again) || !start(&t, &r, random_mode(&r)))
 		return false;
-	if (read_values(&t, values)) {
-		oracle_permits(p->cut, permits);
-		for (s = 0; s < nr_sectors; s++) {
-			if (permitted(&permits[s], values[s]))
-				continue;
-			if (!n++) {
-				fail(&t, "sector %llu has version %lld, not %llu to %llu%s", (unsigned long long)s,
-				     (long long)values[s], (unsigned long long)permits[s].floor,
-				     (unsigned long long)permits[s].last, permits[s].discard ? " or older" : "");
-				history(l, s, p->cut);
-			}
-		}
-		if (n > 1)
-			printf("# and %u other sectors\n", n - 1);
+	if (read_values(&t, values) && judge_values(&t, values)) {
+		step(&t, "against paper");
+		compare(&t, again, values);
 	}
 	if (!t.failed && p->thorough)
 		shake(&t, &r, values, again);
@@ -422,7 +482,7 @@ bool judge(const struct life *l, const struct plan *p, u64 *values)
 	end = now();
 	log = dev_log_take();
 	for (i = 0; i < p->second && !t.failed; i++)
-		cut_again(&t, &r, &state, log, begin, end, values, again);
+		cut_again(&t, &r, &state, log, begin, end, values, again, i + p->second_started >= p->second);
 	log_free(log);
 	log_free(dev_log_take());
 	return !t.failed;

@@ -2,7 +2,7 @@
 /*
  * powercut - cut the power of a tier device at many moments, and judge every state
  *
- *	powercut [-b BLOCK-KIB] [-m MODE] [-n STATES] [-t SECONDS] [-s SEED] [-v]		random
+ *	powercut [-b BLOCK-KIB] [-m MODE] [-n STATES] [-t SECONDS] [-s SEED] [-p PAPER] [-c CHECK] [-v]	random
  *	powercut -x [-S SCRIPT] [-e STEP] [-k STATES] ...					scripts
  *
  * Runs in a virtual machine with nbd and the modules loaded, and DMTIER in the environment.
@@ -16,7 +16,7 @@
 
 bool verbose;
 
-static u32 block_kib = 64;
+static u32 block_kib = 64, paper_cuts = 60;
 
 void die(const char *fmt, ...)
 {
@@ -124,6 +124,16 @@ static void no_delays(void)
 	dev_delays(&(struct delays){ 0 }, 0);
 }
 
+static void random_cut(struct plan *p, const struct life *l, struct rng *r)
+{
+	u8 fate = rng_below(r, NR_FATES);
+	int d;
+
+	p->cut = l->begin + rng_next(r) % (l->end - l->begin + 1);
+	for (d = 0; d < NR_DEVS; d++)
+		p->fates[d] = rng_percent(r, 30) ? fate : rng_below(r, NR_FATES);
+}
+
 static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 {
 	u64 *values = calloc(nr_sectors, sizeof(*values));
@@ -134,7 +144,7 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 	image_new(&l.base);
 	format_devices();
 	slow_values(values);
-	while (nr_states < states && seconds() < until && nr_failures < max_failures) {
+	while (nr_states + nr_paper < states && seconds() < until && nr_failures < max_failures) {
 		u64 life_seed = seed + lives * 1000003ULL;
 		struct rng r = { life_seed };
 		const char *mode = only_mode ? only_mode : random_mode(&r);
@@ -143,7 +153,7 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 			.seed = rng_next(&r), .mode = mode, .threads = 1 + rng_below(&r, 4),
 			.messages = rng_percent(&r, 70), .ms = is_long ? 5000 : 300 + rng_below(&r, 1200),
 		};
-		u32 cuts = is_long ? 16 : 6, i;
+		u32 cuts = 1 + is_long, i;
 		char features[100];
 		size_t n;
 
@@ -166,14 +176,17 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 		if (verbose)
 			printf("# life %u: %s: %zu requests of the devices, %zu events\n", lives, l.what, l.log->nr,
 			       oracle_nr_events());
-		for (i = 0; i < cuts && nr_failures < max_failures && seconds() < until; i++) {
-			struct plan p = { .seed = rng_next(&r), .thorough = true, .second = rng_percent(&r, 40) };
-			u8 fate = rng_below(&r, NR_FATES);
-			int d;
+		for (i = 0; i < paper_cuts && nr_failures < max_failures && seconds() < until; i++) {
+			struct plan p = { .seed = rng_next(&r) };
 
-			p.cut = l.begin + rng_next(&r) % (l.end - l.begin + 1);
-			for (d = 0; d < NR_DEVS; d++)
-				p.fates[d] = rng_percent(&r, 30) ? fate : rng_below(&r, NR_FATES);
+			random_cut(&p, &l, &r);
+			judge_paper(&l, &p);
+		}
+		for (i = 0; i < cuts && nr_failures < max_failures && seconds() < until; i++) {
+			struct plan p = { .seed = rng_next(&r), .thorough = true, .second = paper_cuts / 4 + 1 };
+
+			p.second_started = rng_percent(&r, 30);
+			random_cut(&p, &l, &r);
 			if (!judge(&l, &p, values)) {
 				format_devices();
 				slow_values(values);
@@ -183,8 +196,9 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 		log_free(l.log);
 		fflush(stdout);
 	}
-	printf("# powercut: block %uk, mode %s, seed %llu: %llu states judged in %u lives, %llu seconds, %llu failures\n",
-	       block_kib, only_mode ? only_mode : "any", (unsigned long long)seed, (unsigned long long)nr_states, lives,
+	printf("# powercut: block %uk, mode %s, seed %llu: %llu states judged in %u lives, %llu of them started, %llu seconds, %llu failures\n",
+	       block_kib, only_mode ? only_mode : "any", (unsigned long long)seed, (unsigned long long)(nr_states + nr_paper), lives,
+	       (unsigned long long)nr_states,
 	       (unsigned long long)(seconds() - began), (unsigned long long)nr_failures);
 }
 
@@ -197,7 +211,7 @@ int main(int argc, char **argv)
 	size_t i;
 	int c;
 
-	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:xS:e:k:v")) != -1)
+	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:v")) != -1)
 		switch (c) {
 		case 'b':
 			block_kib = atoi(optarg);
@@ -219,6 +233,9 @@ int main(int argc, char **argv)
 			break;
 		case 'f':
 			max_failures = atoi(optarg);
+			break;
+		case 'p':
+			paper_cuts = atoi(optarg);
 			break;
 		case 'x':
 			scripts = true;

@@ -7,6 +7,7 @@
  *	dm.c		the device under test: create, remove, message, status
  *	oracle.c	what was written, acknowledged and flushed; which values a sector may have
  *	work.c		random requests and messages
+ *	paper.c		what a state would read as, from the format alone
  *	judge.c		recovery of one state, and everything that is asked of it
  *	script.c	short scenarios, cut after every step
  *	powercut.c	main
@@ -19,9 +20,11 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#ifndef POWERCUT_TYPES		/* paper.c has the kernel's */
 typedef uint8_t u8;
 typedef uint32_t u32;
 typedef uint64_t u64;
+#endif
 
 #define SECTOR	512U
 
@@ -174,6 +177,10 @@ int do_read(int fd, u64 start, u32 n);
 int do_flush(int fd);
 int do_discard(int fd, u64 start, u32 n);
 
+/* ---- paper.c ---- */
+
+int paper_values(const struct image *state, unsigned long *values, char *why, size_t size, unsigned long *where);
+
 /* ---- judge.c ---- */
 
 /* a run that was recorded */
@@ -190,12 +197,14 @@ struct plan {
 	u64 seed;
 	bool thorough;		/* evictions, flush, mode switch, second cut */
 	u32 second;		/* power cuts in the recovery itself */
+	u32 second_started;	/* of these, not only judged on paper */
 };
 
-extern u64 nr_states, nr_failures;
+extern u64 nr_states, nr_paper, nr_failures;
 extern u32 check_percent, max_failures;
 
 bool judge(const struct life *l, const struct plan *p, u64 *values);
+bool judge_paper(const struct life *l, const struct plan *p);
 void history(const struct life *l, u64 sector, u64 cut);
 void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A state judged on paper: what the target would make of it, worked out from docs/format.md with the same
+ * reader that the module and the tools use.  Thousands of times faster than to start it.
+ */
+#include <linux/types.h>
+#include <linux/bitops.h>
+#include <stdlib.h>
+#include <string.h>
+#include "codec.h"
+#include "replay.h"
+#define POWERCUT_TYPES
+#include "powercut.h"
+
+#define MB	TIER_META_BLOCK_SIZE
+
+struct paper {
+	struct tier_sb sb;
+	struct tier_record *slots;
+	u64 intent[TIER_INTENT_WORDS];
+	u32 seed;
+};
+
+static bool read_sb(struct paper *p, const u8 *meta, char *why, size_t size)
+{
+	struct tier_sb sb[2];
+	enum tier_verify v[2];
+	const char *text[2] = { "", "" };
+	int i;
+
+	v[0] = tier_unpack_sb(meta + TIER_SB_BLOCK_0 * MB, TIER_SB_BLOCK_0, &sb[0], &text[0]);
+	v[1] = tier_unpack_sb(meta + TIER_SB_BLOCK_1 * MB, TIER_SB_BLOCK_1, &sb[1], &text[1]);
+	i = tier_choose_sb(v[0], &sb[0], v[1], &sb[1]);
+	if (i < 0) {
+		snprintf(why, size, "no good superblock: %s, %s", text[0], text[1]);
+		return false;
+	}
+	p->sb = sb[i];
+	text[0] = tier_geometry_check(&p->sb.geometry);
+	if (text[0])
+		snprintf(why, size, "superblock: %s", text[0]);
+	else if (p->sb.flags & TIER_SB_NEEDS_CHECK)
+		snprintf(why, size, "superblock says needs_check");
+	else
+		return true;
+	return false;
+}
+
+static const void *page(struct paper *p, const u8 *meta, u32 kind, u64 nr)
+{
+	const struct tier_geometry *g = &p->sb.geometry;
+	const u8 *copy[2];
+	u64 seq[2] = { 0, 0 };
+	bool good[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		u64 block = kind == TIER_PAGE_INTENT ? g->intent_start + i : tier_slot_page_block(g, nr, i);
+
+		copy[i] = meta + block * MB;
+		good[i] = tier_page_verify(copy[i], p->seed, kind, nr, &seq[i]) == TIER_OK;
+	}
+	if (good[0] && good[1])
+		return copy[seq[1] > seq[0]];
+	return good[0] ? copy[0] : good[1] ? copy[1] : NULL;
+}
+
+static int apply(void *context, u64 txn, const struct tier_jentry *e)
+{
+	struct paper *p = context;
+
+	(void)txn;
+	if (e->type == TIER_JENTRY_SLOT)
+		p->slots[e->key] = e->rec;
+	else
+		p->intent[e->key] = e->bits;
+	return 0;
+}
+
+static bool read_metadata(struct paper *p, const u8 *meta, char *why, size_t size)
+{
+	const struct tier_geometry *g = &p->sb.geometry;
+	struct tier_journal_scan scan;
+	const char *text = "";
+	const void *pg;
+	u64 nr, i, s = 0;
+
+	if (!read_sb(p, meta, why, size))
+		return false;
+	p->seed = tier_csum_seed(p->sb.uuid);
+	p->slots = calloc(g->nr_slots, sizeof(*p->slots));
+	pg = page(p, meta, TIER_PAGE_INTENT, 0);
+	if (!pg) {
+		snprintf(why, size, "both intent pages are bad");
+		return false;
+	}
+	for (i = 0; i < TIER_INTENT_WORDS; i++)
+		p->intent[i] = le64_to_cpu(((const __le64 *)tier_page_payload((void *)pg))[i]);
+	for (nr = 0; nr < g->nr_slot_pages; nr++) {
+		pg = page(p, meta, TIER_PAGE_SLOTS, nr);
+		if (!pg) {
+			snprintf(why, size, "both copies of slot page %llu are bad", (unsigned long long)nr);
+			return false;
+		}
+		for (i = 0; i < tier_slot_page_records(g, nr); i++, s++)
+			if (tier_unpack_record(g, tier_page_record(g, (void *)pg, i), &p->slots[s]) != TIER_OK) {
+				snprintf(why, size, "slot %llu has a bad record", (unsigned long long)s);
+				return false;
+			}
+	}
+	if (tier_journal_scan(&p->sb, meta + g->journal_start * MB, &scan, &text)) {
+		snprintf(why, size, "journal, block %llu: %s", (unsigned long long)scan.bad_block, text);
+		return false;
+	}
+	if (tier_journal_replay(&p->sb, meta + g->journal_start * MB, &scan, apply, p)) {
+		snprintf(why, size, "journal has a bad entry");
+		return false;
+	}
+	return true;
+}
+
+static bool check_header(struct paper *p, const u8 *fast, char *why, size_t size)
+{
+	struct tier_dev_header h;
+	const char *text = "";
+
+	if (tier_unpack_dev_header(fast, &h, &text) != TIER_OK) {
+		snprintf(why, size, "fast device's header: %s", text);
+		return false;
+	}
+	if (h.generation == p->sb.generation ||
+	    (h.generation + 1 == p->sb.generation && (p->sb.flags & TIER_SB_ACTIVATING)))
+		return true;
+	snprintf(why, size, "fast device has generation %llu, metadata %llu", (unsigned long long)h.generation,
+		 (unsigned long long)p->sb.generation);
+	return false;
+}
+
+/**
+ * paper_values() - what a state would read as after recovery
+ * @state: media
+ * @values: result
+ * @why: what is wrong
+ * @size: of @why
+ * @where: the sector concerned
+ *
+ * Return: 0; -1: it would not start; 1: a copy called clean differs from the slow device.
+ */
+int paper_values(const struct image *state, unsigned long *values, char *why, size_t size, unsigned long *where)
+{
+	struct paper p = { 0 };
+	const struct tier_geometry *g = &p.sb.geometry;
+	bool *mapped = NULL;
+	int r = -1;
+	u64 s;
+
+	if (!read_metadata(&p, state->mem[META], why, size) || !check_header(&p, state->mem[FAST], why, size))
+		goto out;
+	r = 0;
+	for (s = 0; s < g->nr_sectors; s++)
+		values[s] = oracle_value(state->mem[SLOW] + s * SECTOR, s);
+	mapped = calloc(g->nr_blocks, sizeof(*mapped));
+	for (s = 0; s < g->nr_slots; s++) {
+		const struct tier_record *rec = &p.slots[s];
+		u64 block = tier_from_block(rec->block), first = block << g->block_shift, i;
+		u32 region = tier_block_region(g, rec->block);
+		bool marked = !(p.sb.flags & TIER_SB_CLEAN) && (p.intent[region / 64] >> region % 64 & 1);
+		const u8 *data = state->mem[FAST] + (g->devs[0].data_start + (s << g->block_shift)) * SECTOR;
+
+		if (!(rec->flags & TIER_REC_MAPPED) || !rec->valid)
+			continue;
+		if (mapped[block]) {
+			snprintf(why, size, "block %llu is in two slots", (unsigned long long)block);
+			r = -1;
+			goto out;
+		}
+		mapped[block] = true;
+		for (i = 0; i < g->block_sectors && first + i < g->nr_sectors; i++) {
+			u32 granule = i >> g->granule_shift;
+			unsigned long fast;
+
+			if (!(rec->valid >> granule & 1) || (marked && !(rec->dirty >> granule & 1)))
+				continue;
+			fast = oracle_value(data + i * SECTOR, first + i);
+			if (fast != values[first + i] && !(rec->dirty >> granule & 1) && !r) {
+				snprintf(why, size, "granule %u of block %llu is called clean, but sector %llu has version %lld there and %lld on the slow device",
+					 granule, (unsigned long long)block, (unsigned long long)(first + i),
+					 (long long)fast, (long long)values[first + i]);
+				*where = first + i;
+				r = 1;
+			}
+			values[first + i] = fast;
+		}
+	}
+out:
+	free(mapped);
+	free(p.slots);
+	return r;
+}
