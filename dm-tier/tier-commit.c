@@ -28,14 +28,25 @@ struct commit_waiter {
 
 /* ---- devices ---- */
 
-/* may the device hold acknowledged writes that are not on its medium, or be about to lose that worry? */
+/*
+ * May the device hold acknowledged writes that are not on its medium?  When the fast device fails and
+ * nothing is dirty, nothing on it matters any more: no record claims it (see snapshot_slot()).
+ */
 bool tier_flush_needed(struct tier *t, struct tier_dev *d)
 {
-	/* a flush under way clears dirtied first: pairs with the barriers where flushing is raised */
-	bool dirtied = READ_ONCE(d->dirtied);
-
+	if (d == &t->fast && !tier_may_use_fast(t) && !atomic64_read(&t->nr_dirty))
+		return false;
+	/*
+	 * A flush raises flushing, then clears dirtied; one that fails sets dirtied, then lowers flushing.
+	 * Pairs with the barriers there.
+	 */
+	if (READ_ONCE(d->dirtied))
+		return true;
 	smp_rmb();
-	return dirtied || atomic_read(&d->flushing);
+	if (atomic_read(&d->flushing))
+		return true;
+	smp_rmb();
+	return READ_ONCE(d->dirtied);
 }
 
 struct flush_io {
@@ -99,6 +110,7 @@ int tier_flush_devices(struct tier *t)
 				tier_fast_error(t, "flush", 0);
 			r = blk_status_to_errno(f[i].status);
 		}
+		smp_mb__before_atomic();	/* pairs with tier_flush_needed() */
 		atomic_dec(&f[i].d->flushing);
 	}
 	return r;
@@ -269,6 +281,8 @@ static void snapshot_slot(struct tier *t, tier_slot_t slot)
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
+	if (!tier_may_use_fast(t))
+		__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
 	sn->slot = slot;
 	sn->rec.block = block;
 	sn->rec.valid = tier_slot_valid(&t->map, slot);
@@ -369,8 +383,8 @@ enum unmark { UNMARK_NONE, UNMARK_IDLE, UNMARK_ALL };
 
 static int commit_changed(struct tier *t, enum unmark unmark)
 {
+	bool more, usable = tier_may_use_fast(t);
 	u32 word = 0, i;
-	bool more;
 	int r;
 
 	WRITE_ONCE(t->committing, true);
@@ -393,6 +407,13 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 				r = write_transaction(t);		/* 4 */
 		}
 		settle_snapshot(t, !r);					/* 5 */
+		if (r && usable && !tier_may_use_fast(t)) {
+			/* the fast device was given up meanwhile: again, without what it had clean */
+			usable = false;
+			word = 0;
+			more = true;
+			r = 0;
+		}
 	} while (more && !r);
 	if (unmark != UNMARK_NONE)
 		end_unmark(t, !r);

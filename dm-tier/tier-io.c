@@ -857,6 +857,7 @@ int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error)
 		d = io->admit ? &t->fast : &t->slow;
 		if (*error)
 			tier_dev_dirtied(d);
+		smp_mb__before_atomic();	/* pairs with tier_flush_needed() */
 		atomic_dec(&d->flushing);
 		return DM_ENDIO_DONE;
 	default:

@@ -295,8 +295,8 @@ static int complete_last_granule(struct tier *t, u64 old_sectors)
 	return r ? refuse(t, r, "the last dirty granule can't be completed after the device has grown") : 0;
 }
 
-/* every clean granule goes; the caller commits */
-static void drop_clean(struct tier *t)
+/* every clean granule becomes invalid, in core; the caller commits */
+void tier_drop_clean(struct tier *t)
 {
 	u32 i;
 
@@ -304,11 +304,14 @@ static void drop_clean(struct tier *t)
 		tier_slot_t slot = tier_to_slot(i);
 		struct tier_stripe *s;
 
+		tier_block_t block = tier_slot_block(&t->map, slot);
+
 		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))
 			continue;
-		s = tier_stripe(t, tier_slot_block(&t->map, slot));
+		s = tier_stripe(t, block);
 		spin_lock_irq(&s->lock);
-		__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
+		if (tier_map_lookup(&t->map, block) == slot)
+			__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
 		spin_unlock_irq(&s->lock);
 		cond_resched();
 	}
@@ -408,7 +411,7 @@ static int go_live(struct tier *t, const u64 *intent, bool drop, u64 old_sectors
 	if (r)
 		return refuse(t, r, "metadata can't be written");
 	if (drop)
-		drop_clean(t);
+		tier_drop_clean(t);
 	if (!clean)
 		r = tier_commit_recovered(t, intent);
 	if (!r && atomic_read(&t->nr_changed))

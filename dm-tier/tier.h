@@ -260,6 +260,7 @@ struct tier {
 
 	atomic_t health;		/* enum tier_health */
 	struct work_struct event_work;
+	struct work_struct degrade_work;
 
 	/* mapping */
 	struct tier_map map;
@@ -435,6 +436,7 @@ int tier_load(struct tier *t);
 int tier_reactivate(struct tier *t);
 void tier_stop(struct tier *t);
 void tier_unload(struct tier *t);
+void tier_drop_clean(struct tier *t);
 
 /* tier-io.c */
 int tier_io_map(struct tier *t, struct bio *bio);

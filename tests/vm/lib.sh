@@ -186,7 +186,8 @@ lib_null_blk()
 	echo 1 >"$d/memory_backed"
 	echo "${DEV_LBS:-512}" >"$d/blocksize"
 	echo "${DEV_DISCARD:-1}" >"$d/discard"
-	echo "${DEV_CACHE:-1}" >"$d/cache_size"
+	# more than the largest request, for which null_blk would look for room for ever
+	echo "${DEV_CACHE:-4}" >"$d/cache_size"
 	echo "${DEV_IRQMODE:-1}" >"$d/irqmode"
 	echo "${DEV_DELAY_NS:-10000}" >"$d/completion_nsec"
 	echo 1 >"$d/power" || { rmdir "$d"; return 1; }
@@ -418,13 +419,17 @@ lib_remove_dm()
 		done
 	names=$(dmsetup ls | awk '!/^No devices/ { print $1 }')
 	while [ -n "$names" ]; do
-		# shellcheck disable=SC2086
-		timeout 60 dmsetup remove $names >/dev/null 2>&1
+		# those on top first, whatever their names: one that is in use fails and has its turn later
+		for name in $names; do
+			timeout 60 dmsetup remove "$name" >/dev/null 2>&1
+		done
 		left=$(dmsetup ls | awk '!/^No devices/ { print $1 }')
 		if [ "$left" = "$names" ]; then
 			for name in $left; do
-				timeout 60 dmsetup remove --retry "$name" || return
+				timeout 60 dmsetup remove --retry "$name"
 			done
+			left=$(dmsetup ls | awk '!/^No devices/ { print $1 }')
+			[ -z "$left" ] || return 1
 		fi
 		names=$left
 	done

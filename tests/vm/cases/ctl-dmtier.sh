@@ -37,7 +37,7 @@ tier() { timeout 100 "$DMTIER" "$@"; }
 
 pattern "$WORK/data" 2
 code 8 "create before format" tier create t0 "$SSD" "$HDD" "$META"
-like "$OUT" "not formatted|never formatted|blank" "and why"
+like "$OUT" "holds no tier metadata" "and why"
 code 0 "format" tier format --force --block-size 64k "$SSD" "$HDD" "$META"
 code 16 "create without devices" tier create t0
 code 16 "create with an unknown mode" tier create --mode quick t0 "$SSD" "$HDD" "$META"

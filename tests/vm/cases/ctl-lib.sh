@@ -141,17 +141,17 @@ soon()
 # refused DESCRIPTION REGEX COMMAND...	it fails, with a sentence of the target in the kernel log
 #
 # Looking at the log is left to refused_done, for all of them at once: processes are slow here.
-REFUSED_DESC=() REFUSED_REGEX=() REFUSED_OUT=()
+REFUSED_DESC=() REFUSED_REGEX=() REFUSED_OUT=() REFUSED_NR=0 REFUSED_MARK=$LIB_MARK
 refused()
 {
-	local n=${#REFUSED_DESC[@]} rc
+	local n=$((REFUSED_NR++)) rc
 
-	REFUSED_DESC+=("$1") REFUSED_REGEX+=("$2")
+	REFUSED_DESC[n]=$1 REFUSED_REGEX[n]=$2
 	shift 2
 	kmsg "refused $n:"
 	"$@" >"$WORK/refused" 2>&1
 	rc=$?
-	REFUSED_OUT+=("$rc $* $(<"$WORK/refused")")
+	REFUSED_OUT[n]="$rc $* $(<"$WORK/refused")"
 	[ $rc != 0 ] && [ $rc -lt 126 ]
 }
 
@@ -166,7 +166,7 @@ refused_done()
 		elif [ "$n" -ge 0 ]; then
 			log[n]+=$text$'\n'
 		fi
-	done < <(klog)
+	done < <(LIB_MARK=$REFUSED_MARK klog)
 	for n in "${!REFUSED_DESC[@]}"; do
 		rc=${REFUSED_OUT[n]%% *}
 		if [ "$rc" = 0 ] || [ "$rc" -ge 126 ]; then
@@ -182,7 +182,6 @@ refused_done()
 		diag "${log[n]:-nothing in the kernel log}"
 	done
 	REFUSED_DESC=() REFUSED_REGEX=() REFUSED_OUT=()
-	klog_mark
 }
 
 # no_dev NAME			the device is not there

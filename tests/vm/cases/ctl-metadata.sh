@@ -259,7 +259,7 @@ stop t0
 dd if="$WORK/junk" of="$HDD" bs=64k count=1 oflag=direct status=none
 dd if="$WORK/junk" of="$HDD" bs=1M seek=4 count=1 oflag=direct status=none
 klog_mark
-ok "HDD written to, nothing dirty: starts" try
+ok "HDD written to, nothing dirty: starts" try idle_ms 3600000
 like "$(klog)" "slow device was written to.*clean copies are dropped" "with a warning"
 ok "shows what is there now" same "$WORK/junk" $T 1024 256
 isnt "$used" 0 "(there were copies)"

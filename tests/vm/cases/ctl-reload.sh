@@ -9,7 +9,7 @@
 # shellcheck disable=SC2119	# all of them
 load_modules
 T=/dev/mapper/t0
-new_dev ssd0 24
+new_dev ssd0 80
 new_dev hdd0 64
 new_dev meta 4
 new_dev bigmeta 4
@@ -152,19 +152,19 @@ isnt "${S[dirty]}" 0 "dirty data all over it"
 dirty=${S[dirty]}
 dmsetup suspend t0
 ok "shrink the SSD" resize ssd 32768
-ok "load" dmsetup load t0 --table "$(table 131072 3 writeback idle_ms 3600000 lru 0)"
+ok "load" dmsetup load t0 --table "$(table 131072 7 writeback idle_ms 3600000 dirty_high 99 dirty_low 98 lru 0)"
 klog_mark
 nok "resume is refused" dmsetup resume t0
 like "$(klog)" "hold dirty data: give it its old size and flush first" "the log says why"
 ok "give it its old size" resize ssd 49152
-ok "load" dmsetup load t0 --table "$(table 131072 3 writeback idle_ms 3600000 lru 0)"
+ok "load" dmsetup load t0 --table "$(table 131072 7 writeback idle_ms 3600000 dirty_high 99 dirty_low 98 lru 0)"
 ok "resume" dmsetup resume t0
 holds "nothing is lost" t0 dirty -eq "$dirty"
 ok "the data are there" same "$WORK/data" $T 0 1024
 ok "flush" flush t0
 dmsetup suspend t0
 ok "shrink the SSD" resize ssd 32768
-ok "load" dmsetup load t0 --table "$(table 131072 3 writeback idle_ms 3600000 lru 0)"
+ok "load" dmsetup load t0 --table "$(table 131072 7 writeback idle_ms 3600000 dirty_high 99 dirty_low 98 lru 0)"
 ok "resume" dmsetup resume t0
 holds "fewer slots" t0 slots -eq "$slots"
 echo 1 >/proc/sys/vm/drop_caches
@@ -175,8 +175,6 @@ ok "check" "$DMTIER" check "$SSD" "$HDD" "$META"
 
 # --- metadata too small to grow ---------------------------------------------------------------
 
-"$DMTIER" check "$META" >/dev/null
-blocks=$(($(od -An -tu8 -j 152 -N 8 $META)))
 resize ssd 8192
 ok "format with a small SSD" format_set --block-size 4k
 blocks=$(($(od -An -tu8 -j 152 -N 8 $META)))
@@ -186,7 +184,7 @@ small() { echo "0 131072 tier $SSD $HDD /dev/mapper/small 8 0 lru 0"; }
 ok "create" dmsetup create t0 --table "$(small)"
 wr $T 0 64 "$WORK/data"
 dmsetup suspend t0
-resize ssd 49152
+resize ssd 160000
 dmsetup load t0 --table "$(small)"
 klog_mark
 nok "growing the SSD beyond what the metadata device holds" dmsetup resume t0

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=400
+# vmtap: timeout=900
 #
 # Discards and write-zeroes.
 # shellcheck source=../io-lib.sh

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=600
+# vmtap: timeout=900
 # vmtap: ignore=Buffer I/O error|blk_update_request|I/O error, dev
 #
 # Errors of each device: what is answered from the other one, what the caller gets to know, what is kept.

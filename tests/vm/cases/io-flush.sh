@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=300
+# vmtap: timeout=900
 #
 # Flushes and FUA: what needs a commit, and what does not.
 # shellcheck source=../io-lib.sh

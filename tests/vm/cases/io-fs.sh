@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=600
+# vmtap: timeout=900
 #
 # File systems on a tier device: a real source tree goes in and comes out again, with discards, with mode
 # switches meanwhile, and at last from the slow device alone.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=200
+# vmtap: timeout=900
 #
 # A slow device of more than 2 TiB: at its start, around 2 TiB, and at its end.
 # shellcheck source=../io-lib.sh

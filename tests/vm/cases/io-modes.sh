@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=400
+# vmtap: timeout=900
 #
 # Every mode keeps every byte, also on the slow device alone, with policies and block sizes taken in turn;
 # the whole matrix runs with tests/long.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=400
+# vmtap: timeout=900
 #
 # Writes to the same sectors at once: whatever wins, both devices must agree on it.
 # shellcheck source=../io-lib.sh

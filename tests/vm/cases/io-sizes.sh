@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=300
+# vmtap: timeout=900
 #
 # Sizes that are no multiple of anything, logical blocks of 512 and 4096 bytes, a target that does not
 # begin at 0, a fast device of a few slots.

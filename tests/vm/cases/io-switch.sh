@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=300
+# vmtap: timeout=900
 #
 # Messages, suspend and resume beside I/O that knows what it must read.
 # shellcheck source=../io-lib.sh

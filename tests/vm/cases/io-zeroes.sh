@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=120
+# vmtap: timeout=900
 # vmtap: disk=zssd:size=16M
 # vmtap: disk=zhdd:size=64M
 #

@@ -203,7 +203,7 @@ done
 # --- Failing writes
 # The n-th write or flush fails, for every n that a life of 50 transactions and a stop has.
 life() { m open; m activate; m run 31; m align; m stop lru; }
-n=1 bad= again= done=
+n=1 bad='' again='' done=''
 while [ -z "$done" ] && [ $n -lt 2000 ]; do
 	format 100000 16 $n
 	dmsetup message meta 0 fail $n

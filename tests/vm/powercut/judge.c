@@ -325,6 +325,21 @@ static void shake(struct trial *t, struct rng *r, const u64 *values, u64 *again)
 		slow_has(t, values, again);
 }
 
+static bool on_paper(struct trial *t, const struct image *state, u64 *values)
+{
+	char why[300];
+	u64 where = 0;
+	int r = paper_values(state, values, why, sizeof(why), &where);
+
+	if (!r)
+		return true;
+	step(t, "on paper");
+	fail(t, "%s", why);
+	if (r > 0)
+		history(t->life, where, t->cut);
+	return false;
+}
+
 /* the power fails again, in the recovery or soon after */
 static void cut_again(struct trial *t, struct rng *r, const struct image *base, const struct log *log, u64 begin, u64 end,
 		      const u64 *values, u64 *again, bool kernel)
@@ -393,21 +408,6 @@ static bool judge_values(struct trial *t, const u64 *values)
 	if (n > 1)
 		printf("# and %u other sectors\n", n - 1);
 	return !n;
-}
-
-static bool on_paper(struct trial *t, const struct image *state, u64 *values)
-{
-	char why[300];
-	u64 where = 0;
-	int r = paper_values(state, values, why, sizeof(why), &where);
-
-	if (!r)
-		return true;
-	step(t, "on paper");
-	fail(t, "%s", why);
-	if (r > 0)
-		history(t->life, where, t->cut);
-	return false;
 }
 
 /**

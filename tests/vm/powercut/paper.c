@@ -5,6 +5,7 @@
  */
 #include <linux/types.h>
 #include <linux/bitops.h>
+#include <asm/byteorder.h>
 #include <stdlib.h>
 #include <string.h>
 #include "codec.h"
