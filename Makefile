@@ -67,6 +67,11 @@ build:			## all that is built: modules, tools, unit tests, hddsim
 	@$(MAKE) tools
 	@$(MAKE) unit
 	@$(MAKE) hddsim
+	@$(MAKE) mdtest
+
+.PHONY: mdtest
+mdtest:			## the test module for the metadata code, for KVER
+	@tests/vm/mdtest/build.sh $(KVER)
 
 .PHONY: demo
 demo:			## from nothing to a working cache in a virtual machine

@@ -55,8 +55,7 @@ struct lru {
 	struct hit_ring __percpu *rings;
 	u32 nr_slots;
 
-	/* guards all below */
-	spinlock_t lock;
+	spinlock_t lock;	/* guards all below */
 	struct slot_lists lists;
 	u32 *stamps;		/* when a slot was last moved, in units of 128 ms */
 	u32 stamp;		/* now */

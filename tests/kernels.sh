@@ -14,12 +14,18 @@
 # used by Debian 12: objtool and its like want a newer glibc, the flags gcc 14.  So they go into a
 # small trixie root, made once, that the build enters by chroot.  Hence root is needed.
 #
-# Environment: DEBIAN_MIRROR, default http://deb.debian.org/debian
+# Environment: DEBIAN_MIRROR, default: where the machine's own packages come from
 set -euo pipefail
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/dm-tier
 root=$cache/trixie
-mirror=${DEBIAN_MIRROR:-http://deb.debian.org/debian}
+
+# where apt gets the packages with a label
+# shellcheck disable=SC2016 # apt's own format
+apt_uri() { apt-get indextargets --format '$(REPO_URI)' 'Origin: Debian' "Label: $1" | sort -u | head -n 1; }
+
+mirror=${DEBIAN_MIRROR:-$(apt_uri Debian)}
+security=$(apt_uri Debian-Security)
 keyring=/usr/share/keyrings/debian-archive-keyring.gpg
 
 # What the build root holds; W=1 runs kernel-doc, which is perl in 6.12 and python in 7.
@@ -42,8 +48,8 @@ apt_setup()	# SUITE
 	{
 		echo "deb [signed-by=$keyring] $mirror $1 main"
 		# Not fatal when it is missing on a mirror: kernels of a point release suffice.
-		[ "$1" = sid ] || [ -n "${DEBIAN_MIRROR:-}" ] ||
-			echo "deb [signed-by=$keyring] http://deb.debian.org/debian-security $1-security main"
+		[ "$1" = sid ] || [ -n "${DEBIAN_MIRROR:-}" ] || [ -z "$security" ] ||
+			echo "deb [signed-by=$keyring] $security $1-security main"
 	} >"$apt_dir/etc/sources.list"
 	apt_options=(
 		-o "Dir::Etc=$apt_dir/etc" -o "Dir::Etc::sourcelist=$apt_dir/etc/sources.list" -o Dir::Etc::sourceparts=-

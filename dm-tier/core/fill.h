@@ -62,7 +62,7 @@ void tier_fill_destroy(struct tier_fill *f);
  * @f: the fill state
  * @sector: first sector that is missing
  *
- * Return: a power of two, in sectors: keep the extent of that size and alignment around @sector. 
+ * Return: a power of two, in sectors: keep the extent of that size and alignment around @sector.
  *	0: keep no more than what is read anyway.
  */
 u32 tier_fill_extent(struct tier_fill *f, u64 sector);

@@ -8,7 +8,7 @@
 fio_verify()
 {
 	fio --name=v --thread --filename="$T0" --offset=64M --direct=1 --ioengine=libaio --iodepth=16 --numjobs=3 \
-		--size=8M --offset_increment=10M --rw=randrw --rwmixread=30 --bssplit=512/10:2k/15:4k/30:12k/20:64k/15:256k/10 \
+		--size=5M --offset_increment=10M --rw=randrw --rwmixread=30 --bssplit=512/10:2k/15:4k/30:12k/20:64k/15:256k/10 \
 		--blockalign=512 --verify=crc32c --verify_backlog=64 --verify_fatal=1 --random_generator=lfsr \
 		--randrepeat=0 --group_reporting --eta=never "$@"
 }
@@ -24,7 +24,7 @@ verify() { "$IOSTRESS" verify --sectors 131072 "$1" "$WORK/state"; }
 # combination MODE POLICY BLOCK-SIZE [SECONDS]
 combination()
 {
-	local what="$1, $2, $3" granule seconds=${4:-4}
+	local what="$1, $2, $3" granule seconds=${4:-3}
 
 	ok "$what: create" new_tier 12 96 8 "$3" "$1" "$2" || return
 	granule=$(st granule)

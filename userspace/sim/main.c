@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <linux/compiler.h>
 #include "sim.h"
 
 static const char usage[] =
@@ -103,7 +104,7 @@ int main(int argc, char **argv)
 			break;
 		case 'S':
 			pages = 1;
-			/* fall through */
+			fallthrough;
 		case 's':
 			percent = strtod(optarg, NULL);
 			break;

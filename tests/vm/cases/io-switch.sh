@@ -6,7 +6,7 @@
 # shellcheck source=../io-lib.sh
 . "${0%/*}/../io-lib.sh"
 load_modules
-SECONDS_EACH=${SECONDS_EACH:-12}
+SECONDS_EACH=${SECONDS_EACH:-8}
 
 modes=(writeback writethrough writearound passthrough)
 policies=("lru" "hotspot" "clock2q" "builtin" "seqbypass next lru" "seqbypass next clock2q")

@@ -1,6 +1,0 @@
-#!/bin/sh
-# SPDX-License-Identifier: GPL-2.0
-# The data path: every byte in every mode, beside messages, with discards, flushes and errors.
-cd "$(dirname "$0")" || exit
-./build-iostress || exit
-exec ./vmtap cases/io-modes.sh cases/io-switch.sh
