@@ -157,13 +157,13 @@ static void sweep_done(struct tier *t)
 
 /**
  * tier_tokens_refill() - what a rate cap allows by now
- * @tokens: sectors allowed, changed
+ * @tokens: sectors allowed, changed; negative: so many too many were written
  * @time: jiffies of the last refill, changed
  * @rate: cap in KiB/s
  *
  * A second's worth is saved up at most.  Context: the one worker that spends these tokens.
  */
-void tier_tokens_refill(u64 *tokens, unsigned long *time, u32 rate)
+void tier_tokens_refill(s64 *tokens, unsigned long *time, u32 rate)
 {
 	unsigned long now = jiffies;
 	u64 ms = min_t(u64, jiffies_to_msecs(now - *time), 1000);
@@ -172,7 +172,7 @@ void tier_tokens_refill(u64 *tokens, unsigned long *time, u32 rate)
 	if (!ms)
 		return;
 	*time = now;
-	*tokens = min(*tokens + div_u64(second * ms, 1000), max(second, (u64)LARGE_SECTORS));
+	*tokens = min_t(s64, *tokens + div_u64(second * ms, 1000), max_t(u64, second, LARGE_SECTORS));
 }
 
 /* a flush and a drain go as fast as the devices do */
@@ -183,7 +183,8 @@ static bool capped(struct tier *t)
 
 static void charge(struct tier *t, u32 sectors)
 {
-	t->wb_tokens -= min_t(u64, t->wb_tokens, sectors);
+	if (t->tune.v[TIER_TUNE_WB_RATE] && !flush_running(t))
+		t->wb_tokens -= sectors;
 }
 
 static int compare_u64(const void *a, const void *b)
@@ -315,8 +316,8 @@ void tier_wb_work(struct work_struct *work)
 	}
 	if (!atomic64_read(&t->nr_dirty) && t->settled == t->mode && !flush_running(t))
 		return;
-	/* the end of a copy starts the work at once; this is for the caps, idleness and what had to wait */
-	delay = max(t->tune.v[TIER_TUNE_IDLE_MS], 100U);
+	/* the end of a copy starts the work at once; this is for the watermarks, the caps, idleness and what had to wait */
+	delay = clamp(t->tune.v[TIER_TUNE_IDLE_MS], 100U, 1000U);
 	if (flush_running(t) || wrote || capped(t))
 		delay = 20;
 	else if (urgent || t->wb_active)

@@ -330,8 +330,8 @@ struct tier {
 	u64 wb_cursor;			/* block */
 	bool wb_active;			/* between the watermarks */
 	atomic_t wb_inflight;		/* copies */
-	u64 wb_tokens;			/* sectors that the rate cap allows */
-	u64 mig_tokens;
+	s64 wb_tokens;			/* sectors that the rate cap allows */
+	s64 mig_tokens;
 	unsigned long wb_token_time;
 	unsigned long mig_token_time;
 	enum tier_flush_state flush_state;
@@ -485,7 +485,7 @@ void tier_wb_done(struct tier *t);
 void tier_wb_flush(struct tier *t);
 void tier_wb_forget_failures(struct tier *t);
 bool tier_slow_idle(struct tier *t);
-void tier_tokens_refill(u64 *tokens, unsigned long *time, u32 rate);
+void tier_tokens_refill(s64 *tokens, unsigned long *time, u32 rate);
 void tier_drain_check(struct tier *t);
 
 /* tier-reclaim.c */

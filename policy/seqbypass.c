@@ -117,7 +117,7 @@ static struct run_set *run_set(struct seqbypass *sb, u64 key)
 	return &sb->sets[hash_64(key, SET_BITS)];
 }
 
-/* Lock-free: is there a run that expects this key?  May be wrong either way; take_run() makes sure. */
+/* Lock-free: does a run expect this key?  May be wrong either way; take_run() makes sure. */
 static bool may_continue(struct seqbypass *sb, u64 key)
 {
 	struct run_set *set = run_set(sb, key);

@@ -58,11 +58,11 @@
 /* Shares are in 1/4096. */
 #define ONE		4096U
 #define USED_MIN	(ONE / 16)	/* share of granules used that makes a ring worth its space */
-#define HYSTERESIS	(ONE / 80)	/* a ring in use needs so much less, another so much more */
+#define HYSTERESIS	(ONE / 80)	/* a ring in use needs so much less, others more */
 #define VISIT_GRANULES	300U		/* granules of 4 KiB transferred in the time of a visit */
 #define VISIT_WEIGHT	8		/* how a visit saved compares with a granule used */
 
-/* Fills' worth of granules: a fill has 2^(n-1) of ring n, which go the same way more often than not. */
+/* Fills' worth of granules: a fill has 2^(n-1) of ring n, which mostly go the same way. */
 #define PRIOR_FILLS	8U	/* weight of what is taken from above */
 #define REGION_FILLS	64U	/* counts are halved here */
 #define TOTAL_FILLS	256U

@@ -364,15 +364,15 @@ done
 if command -v strace >/dev/null; then
 	fresh
 	for n in 1 2 3 4 5 6 7 8; do
-		run traced pread64:error=EIO:when=$n "$DMTIER" check --json ssd hdd meta
+		run traced pread64:error=EIO:when=$n meta "$DMTIER" check --json ssd hdd meta
 		[ "$RC" = 0 ] || [ "$RC" = 4 ] || [ "$RC" = 8 ]
 		ok $? "read $n fails: exit code $RC" || diag "$ERR"
 		json_ok "... JSON"
 	done
-	run traced pread64:error=EIO:when=1 "$DMTIER" check meta
+	run traced pread64:error=EIO:when=1 meta "$DMTIER" check meta
 	like "$OUT" "superblock, metadata block 0, copy A: it cannot be read; the other copy is good" \
 		"an unreadable superblock is told"
-	run traced pread64:signal=SIGINT:when=3 "$DMTIER" check meta
+	run traced pread64:signal=SIGINT:when=3 meta "$DMTIER" check meta
 	is "$RC" 32 "an interrupted check"
 else
 	skip "no strace"

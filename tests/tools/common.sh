@@ -94,10 +94,15 @@ run()
 	ERR=$(<"$scratch/.err")
 }
 
-# Run a program with faults injected by strace; leaks can't be looked for meanwhile.
-traced()	# INJECTION COMMAND...
+# Run a program with faults injected by strace into its calls on one file, or on any (""); leaks can't
+# be looked for meanwhile.
+traced()	# INJECTION FILE COMMAND...
 {
-	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -o /dev/null -e trace="${1%%:*}" -e inject="$1" "${@:2}"
+	local only=()
+
+	[ -z "$2" ] || only=(-P "$PWD/$2")
+	ASAN_OPTIONS=$ASAN_OPTIONS:detect_leaks=0 strace -f -o /dev/null "${only[@]}" -e trace="${1%%:*}" \
+		-e inject="$1" "${@:3}"
 }
 
 # Run dmtier; its exit code must be the first argument.

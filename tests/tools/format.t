@@ -109,7 +109,7 @@ images
 if command -v strace >/dev/null; then
 	for n in 1 2 3 4 5 6 7 8; do
 		"$DMTIER" format --force ssd hdd meta >/dev/null
-		run traced pwrite64:error=EIO:when=$n "$DMTIER" format --force ssd hdd meta
+		run traced pwrite64:error=EIO:when=$n "" "$DMTIER" format --force ssd hdd meta
 		[ "$RC" = 0 ] && break
 		run "$DMTIER" check ssd hdd meta
 		if [ $n = 1 ]; then
@@ -123,7 +123,7 @@ if command -v strace >/dev/null; then
 	[ "$n" -gt 5 ]
 	ok $? "all writes of format were tried"
 	"$DMTIER" format --force ssd hdd meta >/dev/null
-	run traced pwrite64:signal=SIGINT:when=3 "$DMTIER" format --force ssd hdd meta
+	run traced pwrite64:signal=SIGINT:when=3 "" "$DMTIER" format --force ssd hdd meta
 	is "$RC" 32 "an interrupted format"
 	like "$ERR" "the devices hold no valid metadata" "... says what that means"
 	dmtier_is 8 "... and so it is" check meta

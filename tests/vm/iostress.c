@@ -5,6 +5,7 @@
  *
  *	iostress run [OPTION]... DEVICE STATE	I/O for a while, then read all; STATE is what it must hold
  *	iostress verify [OPTION]... DEVICE STATE	read all of DEVICE and compare with STATE
+ *	iostress compare [OPTION]... DEVICE FILE	what can be read of DEVICE is the same as in FILE
  *
  * Each sector belongs to one thread.  The pieces that belong to a thread have odd lengths and lie in
  * between those of the others, so that threads share granules and blocks, but never a sector.
@@ -359,11 +360,37 @@ static void save_state(const char *path)
 	close(f);
 }
 
+/* by pages; with --errors-ok those that can't be read are only counted */
+static void compare(const char *path)
+{
+	enum { PAGE = 4096 };
+	uint64_t pos, unread = 0;
+	char *a, b[PAGE];
+	int f = open(path, O_RDONLY);
+
+	if (f < 0 || posix_memalign((void **)&a, PAGE, PAGE))
+		die(path);
+	for (pos = 0; pos < opt.sectors * 512; pos += PAGE) {
+		if (pread(f, b, PAGE, pos) != PAGE)
+			die(path);
+		if (pread(fd, a, PAGE, opt.first * 512 + pos) != PAGE)
+			unread++;
+		else if (memcmp(a, b, PAGE) && bad++ < MAX_REPORTS)
+			printf("sector %llu differs\n", (unsigned long long)(opt.first + pos / 512));
+	}
+	printf("%llu of %llu pages can't be read\n", (unsigned long long)unread,
+	       (unsigned long long)(opt.sectors * 512 / PAGE));
+	if (unread && (!opt.errors_ok || unread * PAGE == opt.sectors * 512))
+		bad++;
+	free(a);
+	close(f);
+}
+
 static void usage(void)
 {
-	fprintf(stderr, "usage: iostress run|verify [--seconds N] [--threads N] [--seed N] [--lbs BYTES]\n"
+	fprintf(stderr, "usage: iostress run|verify|compare [--seconds N] [--threads N] [--seed N] [--lbs BYTES]\n"
 		"	[--max SECTORS] [--granule SECTORS] [--reads %%] [--discards %%] [--zeroes %%]\n"
-		"	[--syncs %%] [--hot %%] [--first SECTOR] [--sectors N] [--errors-ok] DEVICE STATE\n");
+		"	[--syncs %%] [--hot %%] [--first SECTOR] [--sectors N] [--errors-ok] DEVICE FILE\n");
 	exit(2);
 }
 
@@ -405,18 +432,23 @@ static void parse(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	bool verify;
+	bool verify, comp;
 	uint64_t bytes;
 
 	parse(argc, argv);
 	verify = !strcmp(argv[optind], "verify");
-	if (!verify && strcmp(argv[optind], "run"))
+	comp = !strcmp(argv[optind], "compare");
+	if (!verify && !comp && strcmp(argv[optind], "run"))
 		usage();
-	fd = open(argv[optind + 1], (verify ? O_RDONLY : O_RDWR) | O_DIRECT);
+	fd = open(argv[optind + 1], (verify || comp ? O_RDONLY : O_RDWR) | O_DIRECT);
 	if (fd < 0 || ioctl(fd, BLKGETSIZE64, &bytes))
 		die(argv[optind + 1]);
 	if (!opt.sectors)
 		opt.sectors = bytes / 512 - opt.first;
+	if (comp) {
+		compare(argv[optind + 2]);
+		return bad ? 1 : 0;
+	}
 	state = calloc(opt.sectors, sizeof(*state));
 	if (!state)
 		die("memory");

@@ -256,7 +256,24 @@ BASE_APPEND = ("console=ttyS0,115200 panic=-1 oops=panic quiet loglevel=6 printk
                "nowatchdog log_buf_len=1M")
 
 
+def tsc_option():
+    """What tells a guest under TCG its counter's frequency: a busy host makes it miscalibrate (tsckhz.c)."""
+    source = os.path.join(TOP, "tests/vm/tsckhz.c")
+    program = os.path.join(CACHE, f"tsckhz-{int(os.stat(source).st_mtime)}")
+    try:
+        if not os.path.exists(program):
+            os.makedirs(CACHE, exist_ok=True)
+            subprocess.run(["gcc", "-O2", "-o", f"{program}.{os.getpid()}", source], check=True)
+            os.replace(f"{program}.{os.getpid()}", program)
+        khz = subprocess.run([program], stdout=subprocess.PIPE, check=True, timeout=10).stdout.decode().strip()
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return f"tsc_early_khz={khz}" if khz.isdigit() else ""
+
+
 def base_command(kernel, accel, append):
+    if accel.startswith("tcg"):
+        append = f"{tsc_option()} {append}"
     return ["qemu-system-x86_64", "-accel", accel, "-cpu", "max", "-machine", "q35,usb=off,hpet=off",
             "-display", "none", "-nodefaults", "-no-user-config", "-no-reboot",
             "-kernel", boot_image(kernel), "-initrd", initramfs(kernel), "-append", f"{BASE_APPEND} {append}".strip()]

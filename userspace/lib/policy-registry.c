@@ -67,7 +67,8 @@ static int set_all(struct tier_policy *p, int argc, const char *const *argv, con
 	for (i = 1; i + 1 < argc; i += 2) {
 		r = p->type->set(p, argv[i], argv[i + 1]);
 		if (r) {
-			*error = r == -ENOENT ? "unknown tunable of the policy" : "bad value of a tunable";
+			*error = r == -ENOENT ? "unknown tunable of the policy" :
+				"bad value of a tunable";
 			return -EINVAL;
 		}
 	}
@@ -98,7 +99,8 @@ struct tier_policy *tier_policy_chain_create(int argc, const char *const *argv,
 		return ERR_PTR(-ENOENT);
 
 	words = own_words(argc, argv);
-	*error = type->filter ? "this policy needs \"next\" and another" : "this policy takes no \"next\"";
+	*error = type->filter ? "this policy needs \"next\" and another" :
+		"this policy takes no \"next\"";
 	if (type->filter != (words < argc))
 		return ERR_PTR(-EINVAL);
 	if (type->filter) {

@@ -150,7 +150,7 @@ static int add_scan(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 	return r;
 }
 
-/* A third: a log of a sixteenth of the area, written round and round; the rest zipf reads: keep the log. */
+/* A third: a log of a sixteenth of the area, written round and round; else zipf: keep the log. */
 static int add_log(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
 	u64 log = (u64)mib * MIB_SECTORS / 16, pos = 0;
@@ -173,7 +173,7 @@ static int add_log(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 	return r;
 }
 
-/* Half zipf on a tenth, half single pages anywhere in four times the area: don't admit what comes once. */
+/* Half zipf on a tenth, half pages anywhere in four times the area: don't admit those. */
 static int add_noise(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
 	struct zipf z;

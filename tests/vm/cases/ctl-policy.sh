@@ -7,6 +7,7 @@
 # shellcheck source=ctl-lib.sh
 . "${0%/*}/ctl-lib.sh"
 load_modules lru clock2q seqbypass
+rmmod dm_tier_hotspot 2>/dev/null	# an earlier case may have loaded it
 setup_devs 16 64 4
 T=/dev/mapper/t0
 table() { echo "0 131072 tier $SSD $HDD $META 128 2 idle_ms 3600000 $*"; }

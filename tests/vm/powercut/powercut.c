@@ -265,7 +265,7 @@ int main(int argc, char **argv)
 	if (scripts) {
 		for (i = 0; i < nr_scripts; i++)
 			if (!script || !strcmp(script, script_name(i)))
-				script_run(i, mode ? mode : "writeback", seed, step, each);
+				script_run(i, seed, step, each);
 	} else {
 		random_cuts(seed, states, seconds() + limit, mode);
 	}

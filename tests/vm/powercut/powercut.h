@@ -212,7 +212,7 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 extern const size_t nr_scripts;
 const char *script_name(size_t i);
-void script_run(size_t i, const char *mode, u64 seed, u32 step, u32 states);
+void script_run(size_t i, u64 seed, u32 step, u32 states);
 
 /* ---- powercut.c ---- */
 
