@@ -277,7 +277,7 @@ static void release_parts(struct copy *c, bool filled)
 			__tier_slot_changed(t, p->slot);
 		if (track)
 			tier_slot_change_flags(&t->map, p->slot, 0, TIER_SLOT_TRACKED);
-		__tier_hold_release(s, &p->hold, tier_io_grant);
+		__tier_hold_release(s, &p->hold);
 		spin_unlock_irqrestore(&s->lock, flags);
 		if (p->error)
 			tier_fast_error(t, "write", tier_block_sector(t, p->hold.block));
@@ -428,7 +428,7 @@ static u64 take_part(struct copy *c, tier_block_t block, u64 mask, u32 at, u64 m
 		p->slot = __tier_slot_alloc(t, block);
 		inserted = p->slot != TIER_NO_SLOT;
 		if (!inserted) {
-			__tier_hold_release(s, &p->hold, tier_io_grant);
+			__tier_hold_release(s, &p->hold);
 			goto out;
 		}
 	} else if (tier_slot_flags(&t->map, slot) & TIER_SLOT_EVICTED) {
@@ -671,7 +671,7 @@ static void end_write_back(struct work_struct *work)
 		written &= ~p->hold.poison;
 		__tier_slot_update(t, p->slot, tier_slot_valid(&t->map, p->slot),
 				   tier_slot_dirty(&t->map, p->slot) & ~written);
-		__tier_hold_release(s, &p->hold, tier_io_grant);
+		__tier_hold_release(s, &p->hold);
 		spin_unlock_irqrestore(&s->lock, flags);
 		done += hweight64(written) << t->g.granule_shift;
 	}

@@ -7,7 +7,7 @@
  * the slow device told: its data may change with it, and no durable record may call a copy of the old
  * data clean.
  */
-#include <linux/delay.h>
+#include <linux/completion.h>
 #include "tier.h"
 
 /* is a discard under way there?  Stripe locked */
@@ -81,32 +81,48 @@ u64 tier_range_mask(struct tier *t, tier_block_t block, u64 start, u64 end)
 	return tier_granule_mask((start - b) >> t->g.granule_shift, (end - b - 1) >> t->g.granule_shift);
 }
 
-/* waits for what is under way on the granules: copies, and requests beside us, and both end */
+/* a thread that waits for a hold */
+struct hold_waiter {
+	struct tier_hold hold;
+	struct completion done;
+};
+
+static void wake_waiter(struct tier_hold *h)
+{
+	complete(&container_of(h, struct hold_waiter, hold)->done);
+}
+
+/* waits, in its turn, for what is under way on the granules */
 static void drop_in_block(struct tier *t, tier_block_t block, u64 start, u64 end, bool dirty_too)
 {
 	struct tier_stripe *s = tier_stripe(t, block);
-	struct tier_hold hold;
+	u64 mask = tier_range_mask(t, block, start, end);
+	struct hold_waiter w;
 	tier_slot_t slot;
 
-	tier_hold_init(&hold, block, tier_range_mask(t, block, start, end), TIER_HOLD_ONLY);
-	if (!hold.mask)
+	if (!mask)
 		return;
-	for (;;) {
-		spin_lock_irq(&s->lock);
-		slot = tier_map_lookup(&t->map, block);
-		if (slot == TIER_NO_SLOT)
-			break;
-		if (__tier_hold_try(s, &hold)) {
-			u64 valid = tier_slot_valid(&t->map, slot), dirty = tier_slot_dirty(&t->map, slot);
-			u64 drop = dirty_too ? hold.mask : hold.mask & ~dirty;
-
-			__tier_slot_update(t, slot, valid & ~drop, dirty & ~drop);
-			__tier_hold_release(s, &hold, tier_io_grant);
-			break;
-		}
+	tier_hold_init(&w.hold, block, mask, TIER_HOLD_ONLY);
+	spin_lock_irq(&s->lock);
+	if (tier_map_lookup(&t->map, block) == TIER_NO_SLOT)
+		goto unlock;
+	if (!__tier_hold_try(s, &w.hold)) {
+		init_completion(&w.done);
+		__tier_hold_wait(s, &w.hold, wake_waiter);
 		spin_unlock_irq(&s->lock);
-		usleep_range(200, 1000);
+		wait_for_completion(&w.done);
+		spin_lock_irq(&s->lock);
 	}
+	/* the slot may be another one, or none, by now */
+	slot = tier_map_lookup(&t->map, block);
+	if (slot != TIER_NO_SLOT) {
+		u64 valid = tier_slot_valid(&t->map, slot), dirty = tier_slot_dirty(&t->map, slot);
+		u64 drop = dirty_too ? mask : mask & ~dirty;
+
+		__tier_slot_update(t, slot, valid & ~drop, dirty & ~drop);
+	}
+	__tier_hold_release(s, &w.hold);
+unlock:
 	spin_unlock_irq(&s->lock);
 }
 

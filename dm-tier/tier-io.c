@@ -175,8 +175,8 @@ void tier_io_defer(struct tier_io *io)
 	tier_io_queue(io->t, io, &io->t->deferred);
 }
 
-/* a waiting hold was granted; only bios wait.  Stripe locked */
-void tier_io_grant(struct tier_hold *h)
+/* the hold that a bio waited for was granted.  Stripe locked */
+static void io_granted(struct tier_hold *h)
 {
 	struct tier_io *io = container_of(h, struct tier_io, hold);
 
@@ -190,7 +190,7 @@ void tier_hold_release(struct tier *t, struct tier_hold *h)
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
-	__tier_hold_release(s, h, tier_io_grant);
+	__tier_hold_release(s, h);
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
@@ -360,13 +360,13 @@ static bool take_hold(struct tier_io *io, struct tier_stripe *s, enum tier_hold_
 	if (io->hold.state == TIER_HOLD_GRANTED) {
 		if (io->hold.mode == mode && io->hold.mask == io->mask)
 			return true;
-		__tier_hold_release(s, &io->hold, tier_io_grant);
+		__tier_hold_release(s, &io->hold);
 	}
 	tier_hold_init(&io->hold, io->hold.block, io->mask, mode);
 	if (__tier_hold_try(s, &io->hold))
 		return true;
 	io->route = TIER_ROUTE_NONE;
-	__tier_hold_wait(s, &io->hold);
+	__tier_hold_wait(s, &io->hold, io_granted);
 	return false;
 }
 
@@ -375,7 +375,7 @@ static void wait_for_intent(struct tier_io *io, struct tier_stripe *s)
 {
 	struct tier *t = io->t;
 
-	__tier_hold_release(s, &io->hold, tier_io_grant);
+	__tier_hold_release(s, &io->hold);
 	io->flags &= ~TIER_IO_HELD;
 	io->route = TIER_ROUTE_NONE;
 	spin_lock(&t->commit_lock);
@@ -805,7 +805,7 @@ static int finish(struct tier_io *io, blk_status_t *status)
 	}
 	if (io->flags & TIER_IO_INTENT)
 		tier_intent_put(t, io->region);
-	__tier_hold_release(s, &io->hold, tier_io_grant);
+	__tier_hold_release(s, &io->hold);
 	spin_unlock_irqrestore(&s->lock, flags);
 
 	if (io->flags & TIER_IO_DIRTYING)

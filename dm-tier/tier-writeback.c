@@ -176,14 +176,19 @@ void tier_tokens_refill(s64 *tokens, unsigned long *time, u32 rate)
 }
 
 /* a flush and a drain go as fast as the devices do */
+static bool cap_holds(struct tier *t)
+{
+	return t->tune.v[TIER_TUNE_WB_RATE] && !flush_running(t) && t->mode == TIER_MODE_WRITEBACK;
+}
+
 static bool capped(struct tier *t)
 {
-	return t->tune.v[TIER_TUNE_WB_RATE] && !flush_running(t) && t->mode == TIER_MODE_WRITEBACK && t->wb_tokens < t->g.granule_sectors;
+	return cap_holds(t) && t->wb_tokens < t->g.granule_sectors;
 }
 
 static void charge(struct tier *t, u32 sectors)
 {
-	if (t->tune.v[TIER_TUNE_WB_RATE] && !flush_running(t))
+	if (cap_holds(t))
 		t->wb_tokens -= sectors;
 }
 

@@ -442,7 +442,6 @@ void tier_drop_clean(struct tier *t);
 int tier_io_map(struct tier *t, struct bio *bio);
 int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error);
 void tier_io_work(struct work_struct *work);
-void tier_io_grant(struct tier_hold *h);
 void tier_io_defer(struct tier_io *io);
 void tier_io_queue(struct tier *t, struct tier_io *io, struct list_head *list);
 void tier_io_complete(struct tier_io *io, blk_status_t status);

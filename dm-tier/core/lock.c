@@ -75,9 +75,10 @@ bool __tier_hold_try(struct tier_stripe *s, struct tier_hold *h)
 	return true;
 }
 
-void __tier_hold_wait(struct tier_stripe *s, struct tier_hold *h)
+void __tier_hold_wait(struct tier_stripe *s, struct tier_hold *h, void (*granted)(struct tier_hold *h))
 {
 	lockdep_assert_held(&s->lock);
+	h->granted = granted;
 	h->state = TIER_HOLD_WAITING;
 	list_add_tail(&h->list, &s->waiters);
 }
@@ -99,7 +100,7 @@ static bool may_go(struct tier_stripe *s, const struct tier_hold *h)
 	return true;
 }
 
-void __tier_hold_release(struct tier_stripe *s, struct tier_hold *h, void (*grant)(struct tier_hold *h))
+void __tier_hold_release(struct tier_stripe *s, struct tier_hold *h)
 {
 	struct tier_hold *w, *tmp;
 
@@ -111,7 +112,7 @@ void __tier_hold_release(struct tier_stripe *s, struct tier_hold *h, void (*gran
 			continue;
 		list_del(&w->list);
 		grant_hold(s, w);
-		grant(w);
+		w->granted(w);
 	}
 }
 

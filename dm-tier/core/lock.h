@@ -43,11 +43,13 @@ enum tier_hold_state {
  * @block: block
  * @mask: granules
  * @poison: COPY: granules that a WRITE has touched since
+ * @granted: who waits is told by this, with the stripe locked; must not sleep
  * @mode: enum tier_hold_mode
  * @state: enum tier_hold_state
  */
 struct tier_hold {
 	struct list_head list;
+	void (*granted)(struct tier_hold *h);
 	tier_block_t block;
 	u64 mask;
 	u64 poison;
@@ -87,16 +89,15 @@ static inline void tier_hold_init(struct tier_hold *h, tier_block_t block, u64 m
  */
 bool __tier_hold_try(struct tier_stripe *s, struct tier_hold *h);
 
-/* queue a hold that could not be taken; __tier_hold_release() of another one will grant it */
-void __tier_hold_wait(struct tier_stripe *s, struct tier_hold *h);
+/* queue a hold that could not be taken; __tier_hold_release() of another one will grant it and tell @granted */
+void __tier_hold_wait(struct tier_stripe *s, struct tier_hold *h, void (*granted)(struct tier_hold *h));
 
 /**
- * __tier_hold_release() - give up a granted hold
+ * __tier_hold_release() - give up a granted hold, and grant what waited for it
  * @s: stripe, locked
  * @h: granted
- * @grant: called, with the stripe locked, for each waiter that this grants; must not sleep
  */
-void __tier_hold_release(struct tier_stripe *s, struct tier_hold *h, void (*grant)(struct tier_hold *h));
+void __tier_hold_release(struct tier_stripe *s, struct tier_hold *h);
 
 /* does anything in flight, or waiting, touch this block? */
 bool __tier_block_busy(struct tier_stripe *s, tier_block_t block);

@@ -33,7 +33,7 @@ static void grant(struct tier_hold *h)
 static void release(struct tier_hold *h)
 {
 	nr_granted = 0;
-	__tier_hold_release(&s, h, grant);
+	__tier_hold_release(&s, h);
 }
 
 static bool take(struct tier_hold *h, u64 block, u64 mask, int mode)
@@ -88,7 +88,7 @@ static void test_poison(void)
 	take(&w2, 1, 0x1, O);
 	tier_hold_init(&w, tier_to_block(1), 0x3, W);
 	ok(!__tier_hold_try(&s, &w), "a write waits for ONLY");
-	__tier_hold_wait(&s, &w);
+	__tier_hold_wait(&s, &w, grant);
 	ok(take(&c, 1, 0x2, C), "a copy may begin beside a waiting write");
 	release(&w2);
 	is(nr_granted, 1, "the write is granted");
@@ -106,10 +106,10 @@ static void test_order(void)
 	tier_hold_init(&o1, tier_to_block(2), 0x1, O);
 	tier_hold_init(&w1, tier_to_block(2), 0x1, W);
 	tier_hold_init(&r2, tier_to_block(2), 0x2, R);
-	__tier_hold_wait(&s, &r1);
-	__tier_hold_wait(&s, &o1);
-	__tier_hold_wait(&s, &w1);
-	__tier_hold_wait(&s, &r2);
+	__tier_hold_wait(&s, &r1, grant);
+	__tier_hold_wait(&s, &o1, grant);
+	__tier_hold_wait(&s, &w1, grant);
+	__tier_hold_wait(&s, &r2, grant);
 	ok(!take(&r3, 2, 0x4, R), "nothing passes EXCL");
 	ok(!take(&r3, 2, 0x1, W), "a write does not pass a waiting ONLY");
 	release(&x);
@@ -142,7 +142,7 @@ static void test_random(void)
 
 			tier_hold_init(&h[i], tier_to_block(rng >> 12 & 1), mask | mask << 1, (rng >> 8 & 0xff) % 5);
 			if (!__tier_hold_try(&s, &h[i]))
-				__tier_hold_wait(&s, &h[i]);
+				__tier_hold_wait(&s, &h[i], grant);
 		} else if (h[i].state == TIER_HOLD_GRANTED) {
 			release(&h[i]);
 		}

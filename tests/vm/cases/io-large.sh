@@ -11,7 +11,8 @@ sectors=$((3 * 2147483648 + 5))		# 3 TiB and a bit
 area=16384
 declare -A at=([start]=0 [middle]=$((4294967296 - area / 2 - 3)) [end]=$((sectors - area)))
 
-ok "create" new_tier 10 ${sectors}s 64 64k writeback lru
+# null_blk would go through 3 TiB page by page
+DEV_DISCARD=0 ok "create" new_tier 10 ${sectors}s 64 64k writeback lru
 is "$(blockdev --getsz "$T0")" $sectors "the length"
 for mode in writeback writethrough; do
 	ok "$mode" msg mode $mode

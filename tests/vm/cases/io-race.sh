@@ -21,6 +21,8 @@ for bs in 64k 4k; do
 	ok "writethrough, $bs" overlapping 5
 	ok "both say the same" same "$HDD" "$T0"
 	dd if="$HDD" of="$WORK/hdd" bs=64k count=32 iflag=direct 2>/dev/null
+	ok "it reads right" alone		# and is resident, for the most part
+	sleep 0.5
 	dev_fail hdd read
 	ok "and so does the fast device alone" alone
 	diag "$(alone)"
