@@ -680,7 +680,7 @@ static void end_write_back(struct work_struct *work)
 		tier_count(t, TIER_STAT_WRITE_BACK_SECTORS, done);
 		trace_tier_write_back(t->name, c->start, c->sectors);
 	}
-	tier_wb_done(t);
+	tier_wb_done(t, c->sectors);
 	copy_end(c);
 }
 
@@ -815,6 +815,7 @@ u32 tier_copy_write_back(struct tier *t, u64 *pos, u64 end, u32 max_sectors, boo
 		return 0;
 	}
 	atomic_inc(&t->wb_inflight);
+	atomic64_add(c->sectors, &t->wb_inflight_sectors);
 	parts_io(c, REQ_OP_READ | (urgent ? 0 : REQ_BACKGROUND), write_slow);
 	return c->sectors;
 }

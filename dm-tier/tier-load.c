@@ -85,7 +85,8 @@ static int alloc_core(struct tier *t)
 	t->regions = kvcalloc(t->g.nr_regions, sizeof(*t->regions), GFP_KERNEL);
 
 	t->wb_shift = 0;
-	while ((nr_regions = ((t->g.nr_blocks - 1) >> t->wb_shift) + 1) > TIER_MAX_WB_REGIONS)
+	while ((nr_regions = ((t->g.nr_blocks - 1) >> t->wb_shift) + 1) > TIER_MAX_WB_REGIONS ||
+	       t->g.block_sectors << t->wb_shift < TIER_MIN_WB_REGION_SECTORS)
 		t->wb_shift++;
 	t->nr_wb_regions = nr_regions;
 	t->wb_dirty = kvcalloc(nr_regions, sizeof(*t->wb_dirty), GFP_KERNEL);

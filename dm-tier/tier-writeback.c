@@ -41,8 +41,9 @@ void tier_wb_kick(struct tier *t)
 }
 
 /* a copy has ended */
-void tier_wb_done(struct tier *t)
+void tier_wb_done(struct tier *t, u32 sectors)
 {
+	atomic64_sub(sectors, &t->wb_inflight_sectors);
 	atomic_dec(&t->wb_inflight);
 	tier_wb_kick(t);
 	if (tier_slots_low(t))
@@ -257,16 +258,17 @@ static bool write_next(struct tier *t, u32 max_sectors, bool urgent)
 	return false;
 }
 
-/* between the watermarks the last decision holds */
+/* between the watermarks the last decision holds; what is being written counts as clean for the low one */
 static void look_at_watermarks(struct tier *t)
 {
-	u64 all = (u64)t->map.nr_slots * t->g.nr_granules;
-	u64 dirty = atomic64_read(&t->nr_dirty) * 100;
+	s64 all = (s64)t->map.nr_slots * t->g.nr_granules;
+	s64 dirty = atomic64_read(&t->nr_dirty);
+	s64 left = dirty - (atomic64_read(&t->wb_inflight_sectors) >> t->g.granule_shift);
 
-	if (dirty > all * t->tune.v[TIER_TUNE_DIRTY_HIGH])
-		t->wb_active = true;
-	else if (dirty <= all * t->tune.v[TIER_TUNE_DIRTY_LOW])
+	if (left * 100 <= all * t->tune.v[TIER_TUNE_DIRTY_LOW])
 		t->wb_active = false;
+	else if (dirty * 100 > all * t->tune.v[TIER_TUNE_DIRTY_HIGH])
+		t->wb_active = true;
 }
 
 /* copies that may be under way now */
@@ -310,8 +312,12 @@ void tier_wb_work(struct work_struct *work)
 	if (!t->wb_active && !urgent && !tier_slow_idle(t))
 		depth = 0;	/* the wanted ones were all */
 	while (found && !READ_ONCE(t->stopping) && atomic_read(&t->wb_inflight) < depth && !capped(t) &&
-	       atomic64_read(&t->nr_dirty) && (!flush_running(t) || t->sweep_left || t->mode != TIER_MODE_WRITEBACK))
+	       atomic64_read(&t->nr_dirty) && (!flush_running(t) || t->sweep_left || t->mode != TIER_MODE_WRITEBACK)) {
 		wrote |= found = write_next(t, depth > 2 || urgent ? LARGE_SECTORS : SMALL_SECTORS, urgent);
+		look_at_watermarks(t);
+		if (!t->wb_active && !urgent && !tier_slow_idle(t))
+			break;
+	}
 
 	if (!atomic_read(&t->wb_inflight)) {
 		if (flush_running(t) && !READ_ONCE(t->flush_restart) &&

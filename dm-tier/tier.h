@@ -42,6 +42,7 @@
 
 #define TIER_MAX_STRIPES	1024U
 #define TIER_MAX_WB_REGIONS	16384U
+#define TIER_MIN_WB_REGION_SECTORS 16384U	/* write back merges within a region */
 #define TIER_MAX_JOBS		64U	/* range jobs waiting */
 #define TIER_PROMOTE_RING	64U
 #define TIER_WANT_CLEAN		256U	/* slots that the reclaimer may ask to be cleaned at once */
@@ -330,6 +331,7 @@ struct tier {
 	u64 wb_cursor;			/* block */
 	bool wb_active;			/* between the watermarks */
 	atomic_t wb_inflight;		/* copies */
+	atomic64_t wb_inflight_sectors;
 	s64 wb_tokens;			/* sectors that the rate cap allows */
 	s64 mig_tokens;
 	unsigned long wb_token_time;
@@ -480,7 +482,7 @@ int tier_copy_sectors(struct tier *t, sector_t slow, sector_t fast, u32 sectors)
 /* tier-writeback.c */
 void tier_wb_work(struct work_struct *work);
 void tier_wb_kick(struct tier *t);
-void tier_wb_done(struct tier *t);
+void tier_wb_done(struct tier *t, u32 sectors);
 void tier_wb_flush(struct tier *t);
 void tier_wb_forget_failures(struct tier *t);
 bool tier_slow_idle(struct tier *t);

@@ -182,4 +182,19 @@ for e in "tier_miss: .* R sector 65536 \+ 8" "tier_hit: .* R sector 65536 \+ 8" 
 	if [[ $events =~ $e ]]; then pass "event ${e%%:*}"; else fail "event $e"; diag "$(tail -50 <<<"$events")"; fi
 done
 stop t0
+
+# --- the IMA form -----------------------------------------------------------------------------
+
+ima=/sys/kernel/security/ima
+mount -t securityfs none /sys/kernel/security 2>/dev/null
+if echo "measure func=CRITICAL_DATA label=device-mapper" 2>/dev/null >$ima/policy; then
+	start t0 --mode writearound --policy lru
+	text=$(awk '$4 == "dm_table_load" || $5 == "dm_table_load" { print $NF }' $ima/ascii_runtime_measurements |
+		python3 -c 'import sys; [print(bytes.fromhex(l.strip()).decode()) for l in sys.stdin]')
+	like "$text" "target_name=tier,target_version=[0-9.]+,fast_device=[0-9]+:[0-9]+,slow_device=[0-9]+:[0-9]+,metadata_device=[0-9]+:[0-9]+,block_size=128,mode=writearound,policy=lru;" \
+		"a table is measured"
+	stop t0
+else
+	skip "a table is measured" "IMA takes no policy"
+fi
 done_testing

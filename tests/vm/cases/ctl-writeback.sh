@@ -10,7 +10,7 @@ load_modules lru clock2q
 setup_devs 16 64 4
 T=/dev/mapper/t0
 ok "format" format_set --block-size 64k
-ok "create" start t0 --policy lru --feature "idle_ms 3600000 dirty_high 60 dirty_low 30"
+ok "create" start t0 --policy lru --feature "idle_ms 3600000 dirty_high 80 dirty_low 60"
 get_status t0
 all=$((S[slots] * S[state_granules]))
 
@@ -19,25 +19,23 @@ all=$((S[slots] * S[state_granules]))
 # fill PERCENT		writes so much of all granules, from the start
 fill() { dd if=/dev/zero of=$T bs=64k count=$((all * $1 / 100 / 16)) oflag=direct status=none; }
 
-fill 50
+fill 70
 sleep 3
 holds "below the high watermark nothing is written back" t0 write_back_sectors -eq 0
-fill 65
-soon "above it, write back goes down to the low one" 60 has t0 dirty -le $((all * 30 / 100))
+fill 85
+soon "above it, write back goes down to the low one" 60 has t0 dirty -le $((all * 60 / 100))
 sleep 3
-get_status t0
-low=${S[dirty]}
-[ "$low" -gt $((all * 15 / 100)) ]
-is $? 0 "and stops there"
-fill 45
+holds "and stops there" t0 dirty -ge $((all * 60 / 100 - 256))	# one write may go beyond
+dirty=${S[dirty]}
+fill 10					# the lowest were written back first
 sleep 3
-holds "between the two nothing is written back" t0 dirty -ge $((all * 40 / 100))
-fill 65
-soon "until the high one is passed again" 60 has t0 dirty -le $((all * 30 / 100))
+holds "between the two nothing is written back" t0 dirty -eq $((dirty + all * 10 / 100))
+fill 85
+soon "until the high one is passed again" 60 has t0 dirty -le $((all * 60 / 100))
 
 # --- idle -------------------------------------------------------------------------------------
 
-holds "some are dirty" t0 dirty -gt 100
+holds "some are dirty" t0 dirty -gt 0
 msg t0 set idle_ms 200
 soon "an idle device gets clean" 60 has t0 dirty -eq 0
 msg t0 set idle_ms 3600000
@@ -48,7 +46,7 @@ flush t0
 
 # --- the cap ----------------------------------------------------------------------------------
 
-wr $T 0 1024
+wr $T 0 2048
 msg t0 set writeback_rate 256
 msg t0 stats reset
 sleep 1
@@ -62,8 +60,8 @@ get_status t0
 ms=$(((${EPOCHREALTIME/./} - start) / 1000))
 kib=$(((S[write_back_sectors] - first) / 2))
 diag "$kib KiB in $ms ms at a cap of 256 KiB/s"
-# what a second allows may have been saved up, and one write may go beyond
-[ $kib -le $((256 * ms / 1000 + 256 + 1024)) ]
+# 1 MiB may have been saved up, and one write of 1 MiB may go beyond
+[ $kib -le $((256 * ms / 1000 + 2048)) ]
 is $? 0 "no more than the cap"
 [ $kib -ge $((256 * ms / 1000 / 4)) ]
 is $? 0 "and not nothing"
@@ -84,7 +82,7 @@ before=$(hdd_writes)
 flush t0
 writes=$(($(hdd_writes) - before))
 holds "8 blocks are written back" t0 write_back_sectors -eq 1024
-[ $writes -le 4 ]
+[ $writes -ge 1 ] && [ $writes -le 4 ]
 is $? 0 "in few writes: $writes"
 
 # --- a full cache -----------------------------------------------------------------------------

@@ -1,20 +1,42 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # vmtap: timeout=900
+# vmtap: disk=zssd:size=16M
+# vmtap: disk=zhdd:size=64M
 #
 # Writes to the same sectors at once: whatever wins, both devices must agree on it.
 # shellcheck source=../io-lib.sh
 . "${0%/*}/../io-lib.sh"
 load_modules
 
-overlapping()	# SECONDS
+overlapping()	# SECONDS [OPTION...]
 {
+	local seconds=$1
+
+	shift
 	fio --name=o --thread --filename="$T0" --direct=1 --ioengine=libaio --iodepth=8 --numjobs=6 --size=2M \
 		--rw=randrw --rwmixread=20 --norandommap --randrepeat=0 --bssplit=512/20:4k/40:6k/10:64k/30 --blockalign=512 \
-		--time_based --runtime="$1" --group_reporting --eta=never
+		--time_based --runtime="$seconds" --group_reporting --eta=never "$@"
 }
 # the fast device alone: reads of the slow one fail
 alone() { "$IOSTRESS" compare --sectors 4096 --errors-ok "$T0" "$WORK/hdd"; }
+
+# disks of QEMU's do what was sent at the same time in any order, null_blk does not
+on_disks()	# BLOCK-SIZE
+{
+	need_disk zssd zhdd
+	drop_devs && wrap_dev ssd /dev/zssd && wrap_dev hdd /dev/zhdd && new_dev meta 8 &&
+		tier_format --block-size "$1" && tier_up writethrough lru
+}
+
+ok "create on disks" on_disks 64k
+# the smaller the area, the more of them meet
+ok "writethrough on disks" overlapping 8 --size=64k
+ok "both say the same" same "$HDD" "$T0" 65536
+dd if="$HDD" of="$WORK/hdd" bs=64k count=1 iflag=direct 2>/dev/null
+ok "the copies too" "$IOSTRESS" compare --sectors 128 "$T0" "$WORK/hdd"
+ok "remove" dmsetup remove t0
+drop_devs
 
 for bs in 64k 4k; do
 	ok "create, $bs" new_tier 12 32 8 $bs writethrough lru

@@ -362,17 +362,42 @@ void image_new(struct image *i)
 
 	for (d = 0; d < NR_DEVS; d++) {
 		i->mem[d] = malloc(dev_size[d]);
-		if (!i->mem[d])
+		i->changed[d] = calloc(dev_size[d] / IMAGE_CHUNK + 1, sizeof(bool));
+		if (!i->mem[d] || !i->changed[d])
 			die("out of memory");
 	}
+	i->serial = i->parent = 0;
 }
 
-void image_copy(struct image *to, const struct image *from)
+void image_free(struct image *i)
 {
 	int d;
 
-	for (d = 0; d < NR_DEVS; d++)
-		memcpy(to->mem[d], from->mem[d], dev_size[d]);
+	for (d = 0; d < NR_DEVS; d++) {
+		free(i->mem[d]);
+		free(i->changed[d]);
+	}
+}
+
+/* only what differs is copied, if @to was made from the same contents before */
+static void image_copy(struct image *to, const struct image *from)
+{
+	u64 c;
+	int d;
+
+	for (d = 0; d < NR_DEVS; d++) {
+		if (to->parent != from->serial)
+			memcpy(to->mem[d], from->mem[d], dev_size[d]);
+		for (c = 0; c * IMAGE_CHUNK < dev_size[d]; c++) {
+			u64 off = c * IMAGE_CHUNK, left = dev_size[d] - off;
+
+			if (to->changed[d][c] && to->parent == from->serial)
+				memcpy(to->mem[d] + off, from->mem[d] + off, left < IMAGE_CHUNK ? left : IMAGE_CHUNK);
+			to->changed[d][c] = false;
+		}
+	}
+	to->parent = from->serial;
+	to->serial = tick();
 }
 
 /* no request is under way */
@@ -384,7 +409,10 @@ void dev_save(struct image *i)
 		pthread_mutex_lock(&devs[d].lock);
 		memcpy(i->mem[d], dev_mem[d], dev_size[d]);
 		pthread_mutex_unlock(&devs[d].lock);
+		memset(i->changed[d], 0, dev_size[d] / IMAGE_CHUNK + 1);
 	}
+	i->serial = tick();
+	i->parent = 0;
 }
 
 void dev_load(const struct image *i)
@@ -403,6 +431,10 @@ void dev_load(const struct image *i)
 
 static void put(struct image *to, const struct req *r, u32 off, u32 len)
 {
+	u64 c;
+
+	for (c = (r->off + off) / IMAGE_CHUNK; c <= (r->off + off + len - 1) / IMAGE_CHUNK; c++)
+		to->changed[r->dev][c] = true;
 	if (r->kind == REQ_WRITE)
 		memcpy(to->mem[r->dev] + r->off + off, r->data + off, len);
 	else

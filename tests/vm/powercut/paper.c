@@ -137,6 +137,30 @@ static bool check_header(struct paper *p, const u8 *fast, char *why, size_t size
 	return false;
 }
 
+/* of the slow device; what is as in the image that the state was made from is known from the last time */
+static void slow_values(const struct image *state, u64 nr, unsigned long *values)
+{
+	static unsigned long *known;
+	static unsigned long known_parent;
+	u64 s;
+
+	if (!known)
+		known = calloc(nr, sizeof(*known));
+	for (s = 0; s < nr; s++) {
+		bool changed = state->changed[SLOW][s * SECTOR / IMAGE_CHUNK];
+
+		if (!changed && known_parent == state->parent && known[s] != (unsigned long)VALUE_BAD - 1)
+			values[s] = known[s];
+		else
+			values[s] = oracle_value(state->mem[SLOW] + s * SECTOR, s);
+		if (known_parent != state->parent || !changed)
+			known[s] = changed ? (unsigned long)VALUE_BAD - 1 : values[s];
+	}
+	known_parent = state->parent;
+}
+
+u64 paper_differing;	/* sectors of clean copies, in marked regions, that differ from the slow device */
+
 /**
  * paper_values() - what a state would read as after recovery
  * @state: media
@@ -155,11 +179,11 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 	int r = -1;
 	u64 s;
 
+	paper_differing = 0;
 	if (!read_metadata(&p, state->mem[META], why, size) || !check_header(&p, state->mem[FAST], why, size))
 		goto out;
 	r = 0;
-	for (s = 0; s < g->nr_sectors; s++)
-		values[s] = oracle_value(state->mem[SLOW] + s * SECTOR, s);
+	slow_values(state, g->nr_sectors, values);
 	mapped = calloc(g->nr_blocks, sizeof(*mapped));
 	for (s = 0; s < g->nr_slots; s++) {
 		const struct tier_record *rec = &p.slots[s];
@@ -180,9 +204,13 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 			u32 granule = i >> g->granule_shift;
 			unsigned long fast;
 
-			if (!(rec->valid >> granule & 1) || (marked && !(rec->dirty >> granule & 1)))
+			if (!(rec->valid >> granule & 1))
 				continue;
 			fast = oracle_value(data + i * SECTOR, first + i);
+			if (marked && !(rec->dirty >> granule & 1)) {
+				paper_differing += fast != values[first + i];
+				continue;
+			}
 			if (fast != values[first + i] && !(rec->dirty >> granule & 1) && !r) {
 				snprintf(why, size, "granule %u of block %llu is called clean, but sector %llu has version %lld there and %lld on the slow device",
 					 granule, (unsigned long long)block, (unsigned long long)(first + i),

@@ -16,7 +16,7 @@
 
 bool verbose;
 
-static u32 block_kib = 64, paper_cuts = 60;
+static u32 block_kib = 64, paper_cuts = 300;
 
 void die(const char *fmt, ...)
 {
@@ -31,18 +31,30 @@ void die(const char *fmt, ...)
 	_exit(2);
 }
 
-static u64 seconds(void)
+static u64 until;
+
+static u64 milliseconds(void)
 {
 	struct timespec ts;
 
 	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return ts.tv_sec;
+	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
+}
+
+static u64 seconds(void)
+{
+	return milliseconds() / 1000;
+}
+
+bool time_left(void)
+{
+	return seconds() < until;
 }
 
 /* sizes: slots for a quarter of the blocks or so; the last block is short, and ends within a granule */
 static void set_sizes(void)
 {
-	u64 slots = block_kib <= 4 ? 96 : block_kib <= 64 ? 16 : 8;
+	u64 slots = block_kib <= 4 ? 96 : block_kib <= 64 ? 12 : 8;
 
 	block_sectors = block_kib * 2;
 	nr_sectors = slots * 3 * block_sectors + (block_sectors > 8 ? 8 * (block_sectors / 16) : 0) + 3;
@@ -66,9 +78,7 @@ void format_devices(void)
 		if (system("cat /tmp/dmtier.out")) {}
 		die("format failed");
 	}
-	free(i.mem[FAST]);
-	free(i.mem[SLOW]);
-	free(i.mem[META]);
+	image_free(&i);
 }
 
 /* the values that the slow device has */
@@ -134,7 +144,7 @@ static void random_cut(struct plan *p, const struct life *l, struct rng *r)
 		p->fates[d] = rng_percent(r, 30) ? fate : rng_below(r, NR_FATES);
 }
 
-static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
+static void random_cuts(u64 seed, u64 states, const char *only_mode)
 {
 	u64 *values = calloc(nr_sectors, sizeof(*values));
 	struct life l = { 0 };
@@ -144,17 +154,19 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 	image_new(&l.base);
 	format_devices();
 	slow_values(values);
-	while (nr_states + nr_paper < states && seconds() < until && nr_failures < max_failures) {
+	while (nr_states + nr_paper < states && time_left() && nr_failures < max_failures) {
 		u64 life_seed = seed + lives * 1000003ULL;
 		struct rng r = { life_seed };
 		const char *mode = only_mode ? only_mode : random_mode(&r);
 		bool is_long = rng_percent(&r, 15);
 		struct run run = {
-			.seed = rng_next(&r), .mode = mode, .threads = 1 + rng_below(&r, 4),
-			.messages = rng_percent(&r, 70), .ms = is_long ? 5000 : 300 + rng_below(&r, 1200),
+			.seed = rng_next(&r), .mode = mode, .threads = 1 + rng_below(&r, 8),
+			.messages = rng_percent(&r, 70), .ms = is_long ? 6000 : 500 + rng_below(&r, 3000),
 		};
-		u32 cuts = 1 + is_long, i;
+		u32 cuts, i;
 		char features[100];
+		struct plan best = { 0 };
+		u64 most = 0, time[3];
 		size_t n;
 
 		if (lives % 24 == 23) {
@@ -165,6 +177,7 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 		snprintf(features, sizeof(features), "commit_ms %u idle_ms %u dirty_high %u dirty_low %u%s",
 			 10 + rng_below(&r, 3) * 40, 10 + rng_below(&r, 3) * 100, 3 + rng_below(&r, 50), rng_below(&r, 3),
 			 rng_percent(&r, 20) ? " no_discard_passdown" : "");
+		time[0] = milliseconds();
 		oracle_begin_life(values);
 		random_delays(&r);
 		begin_life(&l, mode, random_policy(&r), features);
@@ -173,26 +186,42 @@ static void random_cuts(u64 seed, u64 states, u64 until, const char *only_mode)
 		work_run(&run);
 		end_life(&l);
 		no_delays();
+		time[1] = milliseconds();
 		if (verbose)
 			printf("# life %u: %s: %zu requests of the devices, %zu events\n", lives, l.what, l.log->nr,
 			       oracle_nr_events());
-		for (i = 0; i < paper_cuts && nr_failures < max_failures && seconds() < until; i++) {
+		for (i = 0; i < paper_cuts && nr_failures < max_failures && time_left(); i++) {
 			struct plan p = { .seed = rng_next(&r) };
 
 			random_cut(&p, &l, &r);
 			judge_paper(&l, &p);
+			/* a state in which recovery has something to do is worth a start */
+			if (paper_differing > most || !i) {
+				most = paper_differing;
+				best = p;
+			}
 		}
-		for (i = 0; i < cuts && nr_failures < max_failures && seconds() < until; i++) {
+		time[2] = milliseconds();
+		cuts = most || rng_percent(&r, 50) || !paper_cuts;
+		for (i = 0; i < cuts && nr_failures < max_failures && time_left(); i++) {
 			struct plan p = { .seed = rng_next(&r), .thorough = true, .second = paper_cuts / 4 + 1 };
 
 			p.second_started = rng_percent(&r, 30);
 			random_cut(&p, &l, &r);
+			if (!i && most) {
+				p.cut = best.cut;
+				p.seed = best.seed;
+				memcpy(p.fates, best.fates, sizeof(p.fates));
+			}
 			if (!judge(&l, &p, values)) {
 				format_devices();
 				slow_values(values);
 				break;
 			}
 		}
+		if (verbose)
+			printf("# life %llu ms, paper %llu ms, started %llu ms\n", (unsigned long long)(time[1] - time[0]),
+			       (unsigned long long)(time[2] - time[1]), (unsigned long long)(milliseconds() - time[2]));
 		log_free(l.log);
 		fflush(stdout);
 	}
@@ -255,6 +284,7 @@ int main(int argc, char **argv)
 		default:
 			die("see the head of powercut.c");
 		}
+	until = seconds() + limit;
 	set_sizes();
 	oracle_init();
 	dev_start();
@@ -264,10 +294,10 @@ int main(int argc, char **argv)
 	oracle_begin_life(zero);
 	if (scripts) {
 		for (i = 0; i < nr_scripts; i++)
-			if (!script || !strcmp(script, script_name(i)))
+			if ((!script || !strcmp(script, script_name(i))) && time_left())
 				script_run(i, seed, step, each);
 	} else {
-		random_cuts(seed, states, seconds() + limit, mode);
+		random_cuts(seed, states, mode);
 	}
 	fflush(stdout);
 	dev_stop();

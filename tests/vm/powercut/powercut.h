@@ -87,9 +87,19 @@ struct delays {
 	u32 flush;		/* more for a flush */
 };
 
+/**
+ * struct image - what the three media hold
+ * @serial: of the contents, never given twice
+ * @parent: serial of the image that this one was made from
+ * @changed: chunks in which it differs from that
+ */
 struct image {
 	u8 *mem[NR_DEVS];
+	u64 serial, parent;
+	bool *changed[NR_DEVS];
 };
+
+#define IMAGE_CHUNK	4096U
 
 /* how a power cut treats what is in the volatile caches */
 enum fate { FATE_LOST, FATE_KEPT, FATE_MIXED, FATE_RARE, FATE_TORN, NR_FATES };
@@ -107,7 +117,7 @@ void dev_delays(const struct delays *d, u64 seed);
 struct log *dev_log_take(void);	/* what was recorded since the last call */
 void log_free(struct log *l);
 void image_new(struct image *i);
-void image_copy(struct image *to, const struct image *from);
+void image_free(struct image *i);
 void dev_save(struct image *i);
 void dev_load(const struct image *i);
 void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[NR_DEVS],
@@ -181,6 +191,10 @@ int do_discard(int fd, u64 start, u32 n);
 
 int paper_values(const struct image *state, unsigned long *values, char *why, size_t size, unsigned long *where);
 
+#ifndef POWERCUT_TYPES
+extern u64 paper_differing;
+#endif
+
 /* ---- judge.c ---- */
 
 /* a run that was recorded */
@@ -217,6 +231,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states);
 /* ---- powercut.c ---- */
 
 extern bool verbose;
+bool time_left(void);
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void begin_life(struct life *l, const char *mode, const char *policy, const char *features);
 void end_life(struct life *l);

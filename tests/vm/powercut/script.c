@@ -162,7 +162,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states)
 	close(fd);
 	end_life(&l);
 	times = all_cuts(&l, &nr);
-	for (c = 0; c < nr && nr_failures < max_failures; c++)
+	for (c = 0; c < nr && nr_failures < max_failures && time_left(); c++)
 		for (k = 0; k < states && nr_failures < max_failures; k++, n++) {
 			struct plan p = { .cut = times[c], .seed = rng_next(&r), .thorough = true, .second = 8,
 					  .second_started = rng_percent(&r, 30) };
@@ -183,7 +183,6 @@ void script_run(size_t i, u64 seed, u32 step, u32 states)
 	fflush(stdout);
 	free(times);
 	log_free(l.log);
-	for (k = 0; k < NR_DEVS; k++)
-		free(l.base.mem[k]);
+	image_free(&l.base);
 	free(values);
 }

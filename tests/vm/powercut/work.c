@@ -159,7 +159,7 @@ static void *work(void *arg)
 {
 	struct worker *w = arg;
 	struct rng *r = &w->rng;
-	u32 reads = 20 + rng_below(r, 50);
+	u32 reads = 10 + rng_below(r, 40);
 
 	while (!stop) {
 		u64 start;
@@ -173,6 +173,16 @@ static void *work(void *arg)
 			e = do_discard(w->fd, start, n);
 		else if (what < 11 + reads)
 			e = do_read(w->fd, start, n);
+		else if (what < 24 + reads) {
+			/* a copy that was just made */
+			e = do_read(w->fd, start, n);
+			if (!e && rng_percent(r, 30)) {
+				start += rng_below(r, n);
+				n = 1;
+			}
+			if (!e)
+				e = do_write(w->fd, start, n, rng_percent(r, 30));
+		}
 		else
 			e = do_write(w->fd, start, n, rng_percent(r, 15));
 		if (e)
@@ -244,7 +254,7 @@ static void *messenger(void *arg)
 void work_run(const struct run *run)
 {
 	struct rng r = { run->seed };
-	u64 hot_len = 64 + rng_below(&r, block_sectors * 8);
+	u64 hot_len = rng_percent(&r, 40) ? 8 + rng_below(&r, 100) : 64 + rng_below(&r, block_sectors * 8);
 	u64 hot;
 	u32 n = run->threads + run->messages, i;
 	struct worker *w = calloc(n, sizeof(*w));
