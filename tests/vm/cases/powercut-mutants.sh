@@ -8,6 +8,7 @@
 
 while read -r nr name; do
 	echo "$nr" >/sys/module/dm_tier/parameters/mutant
+	"$POWERCUT" -x -b 64 -f 1 -k 6 -e 0 -c 0 >"$WORK/mutant" 2>&1 &&
 	for b in 64 4 256; do
 		"$POWERCUT" -b $b -f 1 -n 6000 -t 300 -c 0 -s "$((nr * 100))" >"$WORK/mutant" 2>&1 || break
 	done

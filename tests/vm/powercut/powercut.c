@@ -123,6 +123,7 @@ static void random_delays(struct rng *r)
 		{ 30, { 500, 8000, 500 }, 10000 },
 		{ 30, { 6000, 500, 500 }, 5000 },
 		{ 30, { 500, 500, 8000 }, 1000 },
+		{ 80, { 300, 300, 20000 }, 0 },
 		{ 80, { 2000, 2000, 2000 }, 3000 },
 	};
 
@@ -140,14 +141,20 @@ static void random_cut(struct plan *p, const struct life *l, struct rng *r)
 	int d;
 
 	p->cut = l->begin + rng_next(r) % (l->end - l->begin + 1);
+	/* the moment of an acknowledgement is when most has been promised */
+	if (rng_percent(r, 40) && oracle_nr_events())
+		p->cut = oracle_event_time(rng_below(r, oracle_nr_events()));
 	for (d = 0; d < NR_DEVS; d++)
 		p->fates[d] = rng_percent(r, 30) ? fate : rng_below(r, NR_FATES);
+	if (rng_percent(r, 15))
+		memset(p->fates, FATE_LOST, sizeof(p->fates));
 }
 
 static void random_cuts(u64 seed, u64 states, const char *only_mode)
 {
 	u64 *values = calloc(nr_sectors, sizeof(*values));
 	struct life l = { 0 };
+	static const u32 commit_ms[] = { 10, 100, 1000 };
 	u64 began = seconds();
 	u32 lives = 0;
 
@@ -175,7 +182,7 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 		}
 		lives++;
 		snprintf(features, sizeof(features), "commit_ms %u idle_ms %u dirty_high %u dirty_low %u%s",
-			 10 + rng_below(&r, 3) * 40, 10 + rng_below(&r, 3) * 100, 3 + rng_below(&r, 50), rng_below(&r, 3),
+			 commit_ms[rng_below(&r, 3)], 10 + rng_below(&r, 3) * 100, 3 + rng_below(&r, 50), rng_below(&r, 3),
 			 rng_percent(&r, 20) ? " no_discard_passdown" : "");
 		time[0] = milliseconds();
 		oracle_begin_life(values);

@@ -23,8 +23,8 @@ struct script {
 
 static const struct script scripts[] = {
 	{ "write-miss", "writeback", "commit_ms 30", STEPS("w 0 0 8", "w 0 8 8", "F", "w 0 0 8", "w 1 3 2", "w 0 3 2", "F") },
-	{ "write-hit", "writeback", "commit_ms 30", STEPS("r 1 0 1001", "F", "r 1 0 8", "w 1 0 8", "w 1 8 3", "F", "w 1 0 8",
-		"f 1 8 8", "f 1 0 8", "z 60", "f 1 0 8") },
+	{ "write-hit", "writeback", "commit_ms 2000", STEPS("r 1 0 1001", "F", "r 1 0 8", "w 1 0 8", "w 1 8 3", "F", "w 1 0 8",
+		"f 1 8 8", "f 1 0 8", "w 1 24 8", "f 1 24 8", "z 60", "f 1 0 8") },
 	{ "fill-write", "writeback", "commit_ms 10", STEPS("r 2 0 8", "w 2 0 8", "r 3 0 8", "w 3 2 3", "z 30", "r 4 0 8", "z 30",
 		"w 4 0 8", "F"), 3 },
 	{ "write-back", "writeback", "commit_ms 10", STEPS("w 0 0 1003", "F", "M flush", "S flush idle", "w 1 0 8", "F",
@@ -34,7 +34,7 @@ static const struct script scripts[] = {
 		"z 5", "r 0 0 8", "w 0 0 8", "F", "M mode writearound", "r 3 0 8", "M demote 0 4096", "w 3 0 8", "f 3 0 3") },
 	{ "discard", "writeback", "commit_ms 30", STEPS("w 0 0 1002", "F", "d 0 0 1001", "w 0 0 8", "F", "r 2 0 1001", "F", "d 2 0 1001",
 		"f 2 0 8", "d 1 0 8", "F", "r 1 0 8", "w 1 0 8", "F") },
-	{ "mode-switch", "writeback", "commit_ms 30", STEPS("w 0 0 1002", "F", "M mode writethrough", "w 0 0 8", "f 1 0 8",
+	{ "mode-switch", "writeback", "commit_ms 2000", STEPS("w 0 0 1002", "F", "w 3 0 8", "M mode writearound", "f 3 0 8", "M mode writeback", "M mode writethrough", "w 0 0 8", "f 1 0 8",
 		"S settled writethrough", "w 0 8 8", "M mode writeback", "w 0 8 8", "M mode passthrough", "w 0 8 8", "w 1 0 3",
 		"S settled passthrough", "w 0 0 8", "M mode writeback", "w 0 0 8", "F") },
 	{ "writethrough", "writethrough", "commit_ms 30", STEPS("r 0 0 1001", "w 0 0 8", "F", "w 0 0 8", "f 0 0 8", "w 0 2 1",
