@@ -17,6 +17,7 @@ struct script {
 	const char *name, *mode, *features;
 	const char *const *steps;
 	u32 times;
+	bool slow_meta;		/* what goes on while a commit is written */
 };
 
 #define STEPS(...)	(const char *const []){ __VA_ARGS__, NULL }
@@ -42,8 +43,8 @@ static const struct script scripts[] = {
 	{ "writearound", "writearound", "commit_ms 10", STEPS("r 0 0 1002", "F", "w 0 0 8", "f 1 0 8", "r 0 0 8", "w 0 2 1", "F",
 		"r 0 0 1002", "w 1 0 8", "r 1 0 8", "f 1 0 8") },
 	{ "reuse", "writeback", "commit_ms 10", STEPS("w 0 0 1002", "w 2 0 1002", "M flush", "S flush idle", "M demote 0 8192",
-		"S jobs 0", "w 4 0 1002", "w 6 0 1002", "r 8 0 1002", "F", "M flush", "S flush idle", "M demote 0 65536",
-		"S jobs 0", "r 0 0 1002", "w 10 0 1002", "F"), 2 },
+		"z 15", "w 4 0 1002", "w 6 0 1002", "r 8 0 1002", "F", "M flush", "S flush idle", "M demote 0 65536",
+		"S jobs 0", "r 0 0 1002", "w 10 0 1002", "F"), 2, true },
 	{ "journal", "writeback", "commit_ms 1000", STEPS("f 0 0 8", "f 1 0 8", "M flush", "S flush idle", "f 0 0 8", "f 1 8 8"), 30 },
 	{ "unmark", "writeback", "commit_ms 10", STEPS("r 0 0 1002", "F", "w 0 0 8", "w 1 0 3", "M flush", "S flush idle", "z 4500",
 		"F", "S intent 0", "w 0 0 8", "F", "M mode writethrough", "S settled writethrough", "w 1 0 8", "w 0 0 8", "F") },
@@ -153,6 +154,8 @@ void script_run(size_t i, u64 seed, u32 step, u32 states)
 	for (sector = 0; sector < nr_sectors; sector++)
 		values[sector] = oracle_value(dev_mem[SLOW] + sector * SECTOR, sector);
 	oracle_begin_life(values);
+	if (s->slow_meta)
+		dev_delays(&(struct delays){ 100, { 0, 0, 40000 }, 0 }, seed);
 	begin_life(&l, s->mode, "lru 0", s->features);
 	snprintf(l.what + strlen(l.what), sizeof(l.what) - strlen(l.what), ", script %s", s->name);
 	fd = dm_open();
@@ -161,6 +164,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states)
 			run_step(fd, s->steps[k]);
 	close(fd);
 	end_life(&l);
+	dev_delays(&(struct delays){ 0 }, 0);
 	times = all_cuts(&l, &nr);
 	for (c = 0; c < nr && nr_failures < max_failures && time_left(); c++)
 		for (k = 0; k < states && nr_failures < max_failures; k++, n++) {
