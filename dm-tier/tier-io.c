@@ -384,13 +384,16 @@ static void wait_for_intent(struct tier_io *io, struct tier_stripe *s)
 	queue_work(t->commit_wq, &t->commit_work);
 }
 
-static void count_access(struct tier_io *io, bool hit)
+static void count_access(struct tier_io *io, bool hit, u32 *events)
 {
 	struct tier *t = io->t;
 
 	if (io->flags & TIER_IO_COUNTED)
 		return;
 	io->flags |= TIER_IO_COUNTED;
+	/* the block was used, even if not all of it was there */
+	if (io->slot != TIER_NO_SLOT && !(*events & EVENT_INSERTED))
+		*events |= EVENT_HIT;
 	if (io_is_write(io))
 		tier_count(t, hit ? TIER_STAT_WRITE_HITS : TIER_STAT_WRITE_MISSES, 1);
 	else
@@ -432,7 +435,7 @@ static enum step decide(struct tier_io *io, struct tier_stripe *s, bool in_map, 
 	hit = io->fast == io->mask && io->slot != TIER_NO_SLOT &&
 	      !(io->mask & ~tier_slot_valid(&t->map, io->slot));
 	if (step == STEP_FILL) {
-		count_access(io, false);
+		count_access(io, false, events);
 		return step;
 	}
 	if (!take_hold(io, s, mode))
@@ -467,12 +470,9 @@ static enum step decide(struct tier_io *io, struct tier_stripe *s, bool in_map, 
 			io->flags |= TIER_IO_DIRTYING;
 		}
 	}
-	count_access(io, hit);
-	if (hit) {
-		*events |= EVENT_HIT;
-		if (tier_slot_flags(&t->map, io->slot) & TIER_SLOT_TRACKED)
-			*events |= EVENT_FILL_HIT;
-	}
+	count_access(io, hit, events);
+	if (hit && (tier_slot_flags(&t->map, io->slot) & TIER_SLOT_TRACKED))
+		*events |= EVENT_FILL_HIT;
 	return STEP_GO;
 }
 
@@ -602,7 +602,7 @@ static int process(struct tier_io *io, bool in_map)
 			break;
 		ask_policy(io);
 	}
-	if (step == STEP_GO)
+	if (step != STEP_WAIT)
 		tell_policy(io, events);
 	percpu_up_read(&t->config_sem);
 

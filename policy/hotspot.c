@@ -432,7 +432,7 @@ static bool hotspot_victim(struct tier_policy *p, tier_victim_fn take, void *con
 		__take_sample(h, &s);
 		if (!s.nr)
 			budget--;
-		/* All of it in turn: where most are skipped, one that is not is rarely the coldest. */
+		/* All of it in turn: where most are skipped, the coldest mostly are. */
 		for (i = 0; i < s.nr && budget && verdict == TIER_VICTIM_SKIP; i++) {
 			budget--;
 			*slot = tier_to_slot(s.of[i].slot);

@@ -40,9 +40,9 @@ enum {
 	NR_LISTS = LIST_LOADED + NR_AGES - 1,
 };
 
-/* @lock guards all; only its CPU's hits and the drainer come here. */
+/* Only its CPU's hits and the drainer come here. */
 struct hit_ring {
-	spinlock_t lock;
+	spinlock_t lock;	/* guards the ring */
 	u32 nr;
 	u32 slot[RING_SIZE];
 };

@@ -57,7 +57,7 @@
 
 /* Shares are in 1/4096. */
 #define ONE		4096U
-#define USED_MIN	(ONE / 16)	/* share of granules used that makes a ring worth its space */
+#define USED_MIN	(ONE / 16)	/* share of granules used that pays for their space */
 #define HYSTERESIS	(ONE / 80)	/* a ring in use needs so much less, others more */
 #define VISIT_GRANULES	300U		/* granules of 4 KiB transferred in the time of a visit */
 #define VISIT_WEIGHT	8		/* how a visit saved compares with a granule used */

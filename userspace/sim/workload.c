@@ -69,7 +69,7 @@ static int zipf_init(struct zipf *z, u32 nr, double s, u64 *seed)
 
 static u32 zipf_next(const struct zipf *z, u64 *seed)
 {
-	double x = (next_random(seed) >> 11) * 0x1.0p-53 * z->sum[z->nr - 1];
+	double x = ldexp(next_random(seed) >> 11, -53) * z->sum[z->nr - 1];
 	u32 low = 0, high = z->nr - 1, mid;
 
 	while (low < high) {

