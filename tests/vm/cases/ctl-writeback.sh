@@ -24,7 +24,7 @@ sleep 3
 holds "below the high watermark nothing is written back" t0 write_back_sectors -eq 0
 fill 85
 # what is written meanwhile gets dirty again
-soon "above it, write back goes down to the low one" 60 has t0 write_back_sectors -ge $((all * 20 / 100 * S[granule] - 2048))
+soon "above it, write back goes down to the low one" 60 has t0 write_back_sectors -ge $((all * 20 * S[granule] / 100 - 2048))
 sleep 3
 holds "and stops there" t0 dirty -ge $((all * 60 / 100 - 256))	# one write may go beyond
 dirty=${S[dirty]}
