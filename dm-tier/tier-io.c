@@ -67,6 +67,11 @@ void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 
 	if (valid == old_valid && dirty == old_dirty)
 		return;
+	if (WARN_ON_ONCE((dirty & ~valid) || !(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))) {
+		/* nothing that is known of any slot can be believed now */
+		tier_set_health(t, TIER_HEALTH_FAIL, "the mapping contradicts itself");
+		return;
+	}
 	tier_slot_set_granules(&t->map, slot, valid, dirty);
 	if (old_valid & ~valid)
 		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_LOST);
