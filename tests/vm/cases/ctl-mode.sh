@@ -72,7 +72,7 @@ ok "back to writeback" mode writeback
 # --- the wanted mode shows while it drains ------------------------------------------------------
 
 ok "write" wr $T 0 2048 /dev/zero
-dev_slow hdd 0 50
+dev_slow hdd 0 5000
 ok "to passthrough" msg t0 mode passthrough
 get_status t0
 is "${S[mode]} ${S[wanted]}" "writeback passthrough" "writeback, passthrough wanted"

@@ -99,10 +99,12 @@ for p in lru clock2q; do
 		--norandommap=1 --time_based --runtime=12 --write_iops_log="$WORK/$p" --log_avg_msec=1000 >"$WORK/fio.out" 2>&1
 	is $? 0 "$p: 12 s of random writes to a full cache"
 	get_status t0
-	stalled=$(awk -F, '$2 < 1 { n++ } END { print n + 0 }' "$WORK/$p"_iops.1.log)
-	seconds=$(wc -l <"$WORK/$p"_iops.1.log)
-	[ "$seconds" -ge 10 ] && [ "$stalled" = 0 ]
-	is $? 0 "$p: goes on in each of $seconds seconds"
+	# a busy host takes seconds away from the guest: longer gaps than that are stalls
+	longest=$(awk -F, '{ d = $1 - last; last = $1; if (d > max) max = d } $2 < 1 { max = 12000 }
+		END { d = 12000 - last; print int(d > max ? d : max) }' "$WORK/$p"_iops.1.log)
+	[ "$longest" -lt 6000 ]
+	is $? 0 "$p: goes on all the time, the longest gap is $longest ms" ||
+		diag "$(cut -d, -f1,2 "$WORK/$p"_iops.1.log)"
 	writes=$((S[write_hits] + S[write_misses]))
 	diag "$writes writes, ${S[bypass_noslot]} without a slot, ${S[bypass_policy]} by the policy, ${S[demotions]} demotions"
 	# no more than can be given up for them, which depends on the machine

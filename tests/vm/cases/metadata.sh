@@ -58,6 +58,13 @@ format() { m format "$BLOCK" "${1:-$FAST}" $SLOW "${2:-16}" "${3:-1}" >/dev/null
 EIO="error: Input/output error"
 DAMAGED="error: Invalid or incomplete multibyte or wide character"
 
+# How much of it: TIER_LONG=1 in the host's environment for all
+if [ -n "${TIER_LONG:-}" ]; then
+	JOURNALS="16 64 300" SINGLY=20 STEP=29 DAMAGE_STEP=1 CUTS=60 SEEDS="1 2"
+else
+	JOURNALS="16 300" SINGLY=6 STEP=61 DAMAGE_STEP=9 CUTS=15 SEEDS=1
+fi
+
 new_dev base 8
 new_dev fast 8
 dmsetup create meta --table "0 $(blockdev --getsz /dev/mapper/base) tier-mdtest-dev /dev/mapper/base"
@@ -83,7 +90,7 @@ target $META /dev/mapper/fast
 dmsetup remove short
 
 # --- Lives
-for journal in 16 64 300; do
+for journal in $JOURNALS; do
 	format "$FAST" $journal $journal
 	says "txn 0" open
 	says good check_fast
@@ -225,7 +232,7 @@ while [ -z "$done" ] && [ $n -lt 2000 ]; do
 		[ "$again" = "$EIO" ] || bad+=" $n:again=$again"
 		[ "$txn" = "txn $acked" ] || [ "$txn" = "txn $((acked + 1))" ] || bad+=" $n:$txn"
 	fi
-	n=$((n < 20 ? n + 1 : n + ${STEP:-29}))
+	n=$((n < SINGLY ? n + 1 : n + STEP))
 done
 is "$bad" "" "write or flush number n fails, n up to $n"
 ok "until none was left to fail" test -n "$done"
@@ -269,7 +276,7 @@ blockdev --flushbufs $META
 dd if=$META of="$WORK/image" bs=1M iflag=direct status=none
 new_dev copy 8
 target /dev/mapper/copy /dev/mapper/fast
-ok "each block damaged in turn" python3 "$MDTEST/crash.py" damage "$WORK/image" /dev/mapper/copy md
+ok "each block damaged in turn" python3 "$MDTEST/crash.py" damage "$WORK/image" /dev/mapper/copy md "$DAMAGE_STEP"
 # one copy damaged, repaired, the other one damaged
 slot_start=$((17 + 2 + 16))
 hurt() { dd if=/dev/urandom of=/dev/mapper/copy bs=4k seek="$1" count=1 oflag=direct status=none; }
@@ -295,7 +302,7 @@ like "$(klog)" "both copies of slot page 3 are bad" "the page is named"
 mark() { dmsetup message logged 0 mark "${1// /-}"; }
 drop_log() { dmsetup remove --retry md && dmsetup remove --retry logged; }
 modprobe dm-log-writes || skip_case "no dm-log-writes"
-for seed in 1 2; do
+for seed in $SEEDS; do
 	[ ! -b /dev/mapper/log ] || drop_dev log
 	new_dev log 200
 	dmsetup create logged --table "0 $(blockdev --getsz $META) log-writes $META /dev/mapper/log"
@@ -315,7 +322,7 @@ for seed in 1 2; do
 	drop_log
 	target /dev/mapper/copy /dev/mapper/fast
 	m model $seed "$(((300000 - 2048) / BLOCK))" >/dev/null
-	python3 "$MDTEST/crash.py" cuts /dev/mapper/log /dev/mapper/copy md $seed "${CUTS:-60}" >"$WORK/cuts"
+	python3 "$MDTEST/crash.py" cuts /dev/mapper/log /dev/mapper/copy md $seed "$CUTS" >"$WORK/cuts"
 	rc=$?
 	is $rc 0 "power cuts, seed $seed"
 	diag <"$WORK/cuts"
