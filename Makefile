@@ -113,20 +113,15 @@ install:		## modules, programs, man pages (KVER, PREFIX, DESTDIR)
 	@$(MAKE) modules
 	@$(MAKE) tools
 	install -d $(MODDIR) $(SBINDIR)
-	find $(BUILD) -name '*.ko' -exec install -m 644 -t $(MODDIR) {} +
+	find $(BUILD)/dm-tier $(BUILD)/policy -name '*.ko' -exec install -m 644 -t $(MODDIR) {} +
 	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); fi
-	find userspace -maxdepth 1 -type f -perm -u+x -exec install -m 755 -t $(SBINDIR) {} +
-	find userspace -maxdepth 1 -type l -exec cp -P -t $(SBINDIR) {} +
-	for f in docs/*.[1-8]; do \
-		[ ! -e "$$f" ] || install -D -m 644 -t $(MANDIR)/man$${f##*.} "$$f" || exit; done
+	$(MAKE) -C userspace install PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
 
 .PHONY: uninstall
 uninstall:		## what install has put there
 	rm -rf $(MODDIR)
 	if [ -z "$(DESTDIR)" ]; then depmod $(KVER); fi
-	find userspace -maxdepth 1 \( -type l -o -type f -perm -u+x \) -printf '%f\n' | \
-		while read -r f; do rm -f "$(SBINDIR)/$$f"; done
-	for f in docs/*.[1-8]; do rm -f "$(MANDIR)/man$${f##*.}/$${f##*/}"; done
+	$(MAKE) -C userspace uninstall PREFIX=$(PREFIX) DESTDIR=$(DESTDIR)
 
 .PHONY: clean
 clean:			## everything that was built

@@ -102,7 +102,8 @@ static int plan_geometry(struct format *f)
 		f->block_sectors = block_size_choose(fast, slow);
 	wrong = tier_geometry_cache(&f->sb.geometry, f->block_sectors, fast, slow);
 	if (wrong)
-		return text_why(f->why, -EINVAL, "%s", wrong);
+		return text_why(f->why, -EINVAL, "SSD %.120s (%s) and HDD %.120s (%s): %s", f->paths[DEV_SSD],
+				text_size(fast * 512, a), f->paths[DEV_HDD], text_size(slow * 512, b), wrong);
 	needed = f->sb.geometry.meta_blocks * TIER_META_BLOCK_SIZE;
 	if (there < needed)
 		return text_why(f->why, -ENOSPC,
@@ -112,6 +113,9 @@ static int plan_geometry(struct format *f)
 	if (fast > slow)
 		text_warn("SSD %s is larger than HDD %s: is the order right?", f->paths[DEV_SSD],
 			  f->paths[DEV_HDD]);
+	if (there / 64 > needed && there > fast * 512)
+		text_warn("METADATA %s is larger than SSD %s, and only %s of it are needed: is the order right?",
+			  f->paths[DEV_META], f->paths[DEV_SSD], text_size(needed, a));
 	return 0;
 }
 
@@ -161,7 +165,17 @@ static bool holds_header(const struct bdev *b, char *text)
 	return true;
 }
 
-/* without --force, whatever is recognized stays */
+/* without --force, whatever is recognized stays; with it, it is named */
+static int overwrite(struct format *f, unsigned int i, const char *found)
+{
+	if (!f->force)
+		return text_why(f->why, -EEXIST, "%s %.150s holds %s; --force overwrites it", device_names[i],
+				f->paths[i], found);
+	text_warn("%s %.150s holds %s: that is overwritten%s", device_names[i], f->paths[i], found,
+		  f->dry_run ? " without --dry-run" : "");
+	return 0;
+}
+
 static int refuse_signatures(struct format *f)
 {
 	/* the metadata first: they know of dirty data */
@@ -170,23 +184,24 @@ static int refuse_signatures(struct format *f)
 	unsigned int n, i;
 	int r;
 
-	if (f->force)
-		return 0;
 	for (n = 0; n < NR_DEVS; n++) {
 		i = order[n];
-		if (holds_header(&f->devs[i], found) || holds_metadata(&f->devs[i], found))
-			return text_why(f->why, -EEXIST,
-					"%s %.150s holds %s; --force overwrites it",
-					device_names[i], f->paths[i], found);
+		r = 0;
+		if (holds_header(&f->devs[i], found) || holds_metadata(&f->devs[i], found)) {
+			/* nothing of the HDD is overwritten */
+			if (i != DEV_HDD || !f->force)
+				r = overwrite(f, i, found);
+			if (r)
+				return r;
+			continue;
+		}
 		if (i == DEV_HDD)
 			continue;
 		r = signature_find(&f->devs[i], found, f->why);
+		if (r > 0)
+			r = overwrite(f, i, found);
 		if (r < 0)
 			return r;
-		if (r)
-			return text_why(f->why, -EEXIST,
-					"%s %.150s holds: %s; --force overwrites it",
-					device_names[i], f->paths[i], found);
 	}
 	return 0;
 }

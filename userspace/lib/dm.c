@@ -257,12 +257,49 @@ static int run_with_udev(struct dm_task *task)
 	return r;
 }
 
+/* the name of the device that has this name or UUID (one is NULL), or "" */
+static int find_device(const char *name, const char *uuid, char *found, size_t size, char *why)
+{
+	struct dm_task *task;
+	struct dm_info info;
+	int r = 0;
+
+	found[0] = '\0';
+	task = new_task(DM_DEVICE_INFO, name, &r, why);
+	if (!task)
+		return r;
+	if ((!uuid || dm_task_set_uuid(task, uuid)) && dm_task_run(task) && dm_task_get_info(task, &info) &&
+	    info.exists)
+		snprintf(found, size, "%s", dm_task_get_name(task));
+	dm_task_destroy(task);
+	return 0;
+}
+
+/* libdevmapper says no more than "it failed" of these two */
+static int check_free(const char *name, const char *uuid, char *why)
+{
+	char found[128];
+	int r;
+
+	r = find_device(name, NULL, found, sizeof(found), why);
+	if (!r && found[0])
+		return text_why(why, -EEXIST, "cannot create %.128s: a device of this name exists already", name);
+	r = r ? r : find_device(NULL, uuid, found, sizeof(found), why);
+	if (!r && found[0])
+		return text_why(why, -EBUSY, "cannot create %.128s: the metadata are in use by the device %.128s", name,
+				found);
+	return r;
+}
+
 int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
 		  char *why)
 {
 	struct dm_task *task;
 	int r = 0, log;
 
+	r = check_free(name, uuid, why);
+	if (r)
+		return r;
 	task = new_task(DM_DEVICE_CREATE, name, &r, why);
 	if (!task)
 		return r;
@@ -297,7 +334,8 @@ int mapper_remove(const char *name, char *why)
 	if (r && r != -EBUSY) {
 		refused("cannot remove", name, r, log, why);
 	} else {
-		text_why(why, r, "%.300s is in use", name);
+		if (r)
+			text_why(why, r, "%.300s is in use", name);
 		close_kernel_log(log);
 	}
 	dm_task_destroy(task);
