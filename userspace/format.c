@@ -166,12 +166,12 @@ static bool holds_header(const struct bdev *b, char *text)
 }
 
 /* without --force, whatever is recognized stays; with it, it is named */
-static int overwrite(struct format *f, unsigned int i, const char *found)
+static int overwrite(struct format *f, unsigned int i, const char *holds, const char *found)
 {
 	if (!f->force)
-		return text_why(f->why, -EEXIST, "%s %.150s holds %s; --force overwrites it", device_names[i],
-				f->paths[i], found);
-	text_warn("%s %.150s holds %s: that is overwritten%s", device_names[i], f->paths[i], found,
+		return text_why(f->why, -EEXIST, "%s %.150s %s %s; --force overwrites it", device_names[i],
+				f->paths[i], holds, found);
+	text_warn("%s %.150s %s %s: that is overwritten%s", device_names[i], f->paths[i], holds, found,
 		  f->dry_run ? " without --dry-run" : "");
 	return 0;
 }
@@ -190,7 +190,7 @@ static int refuse_signatures(struct format *f)
 		if (holds_header(&f->devs[i], found) || holds_metadata(&f->devs[i], found)) {
 			/* nothing of the HDD is overwritten */
 			if (i != DEV_HDD || !f->force)
-				r = overwrite(f, i, found);
+				r = overwrite(f, i, "holds", found);
 			if (r)
 				return r;
 			continue;
@@ -199,7 +199,7 @@ static int refuse_signatures(struct format *f)
 			continue;
 		r = signature_find(&f->devs[i], found, f->why);
 		if (r > 0)
-			r = overwrite(f, i, found);
+			r = overwrite(f, i, "holds:", found);
 		if (r < 0)
 			return r;
 	}

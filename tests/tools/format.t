@@ -131,4 +131,20 @@ else
 	skip "no strace"
 fi
 
+# ---- what --force overwrites is named ----
+
+truncate -s 64M fssd; truncate -s 256M fhdd; truncate -s 2M fmeta
+mkfs.ext4 -q -F -L precious fssd
+run "$DMTIER" format --force --dry-run fssd fhdd fmeta
+is "$RC" 0 "--force --dry-run over a file system"
+like "$ERR" "SSD fssd holds: ext4 file system \(label precious\): that is overwritten without --dry-run" "... names it"
+run "$DMTIER" format --force fssd fhdd fmeta
+is "$RC" 0 "--force over a file system"
+like "$ERR" "SSD fssd holds: ext4 file system \(label precious\): that is overwritten" "... names it"
+run "$DMTIER" format --force fssd fhdd fmeta
+like "$ERR" "METADATA fmeta holds the metadata of tier device [0-9a-f-]+: that is overwritten" "... and tier metadata"
+truncate -s 1G huge
+run "$DMTIER" format --dry-run fssd fhdd huge
+like "$ERR" "METADATA huge is larger than SSD fssd" "a METADATA device out of all proportion is remarked on"
+
 done_testing

@@ -47,7 +47,10 @@ like "$OUT" "unknown policy.*nosuch.*clock2q" "and why, in the kernel's words"
 ok "no device is left" no_dev t0
 code 0 "create" tier create --policy "lru" --feature "idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
 code 8 "create again" tier create t1 "$SSD" "$HDD" "$META"
+like "$OUT" "the metadata are in use by the device t0" "and why"
 ok "no device is left" no_dev t1
+code 8 "create of a name in use" tier create t0 "$SSD" "$HDD" "$META"
+like "$OUT" "a device of this name exists already" "and why"
 code 8 "format while active" tier format --force "$SSD" "$HDD" "$META"
 code 8 "check while active" tier check "$SSD" "$HDD" "$META"
 like "$OUT" "in use" "and why"
