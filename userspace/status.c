@@ -92,6 +92,8 @@ static int ask_for_all(struct list *l)
 		text_error("%s", why);
 	else
 		code = ask_kernel(l, names, nr);
+	if (code == TOOL_OK && !nr)
+		text_warn("no tier device is active");
 	mapper_list_free(names, nr);
 	return code;
 }

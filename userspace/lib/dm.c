@@ -236,10 +236,14 @@ int mapper_message(const char *name, const char *message, char *why)
 		r = -ENOMEM;
 	else
 		r = run_task(task);
-	if (r)
-		refused("the target refuses the message for", name, r, log, why);
-	else
+	if (r == -ENXIO) {
+		text_why(why, r, "there is no device %.300s", name);
 		close_kernel_log(log);
+	} else if (r) {
+		refused("the target refuses the message for", name, r, log, why);
+	} else {
+		close_kernel_log(log);
+	}
 	dm_task_destroy(task);
 	return r;
 }
