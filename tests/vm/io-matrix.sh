@@ -4,11 +4,14 @@
 # One mode with one policy and one block size: I/O that is many times larger than the fast device, then
 # what the slow device holds, alone.
 
+FIO_SIZE=3M
+[ -z "${TIER_LONG:-}" ] || FIO_SIZE=10M
+
 # fio_verify [OPTION...]	random I/O of mixed sizes, verified as it goes and once more at the end
 fio_verify()
 {
 	fio --name=v --thread --filename="$T0" --offset=64M --direct=1 --ioengine=libaio --iodepth=16 --numjobs=3 \
-		--size=5M --offset_increment=10M --rw=randrw --rwmixread=30 --bssplit=512/10:2k/15:4k/30:12k/20:64k/15:256k/10 \
+		--size="$FIO_SIZE" --offset_increment=10M --rw=randrw --rwmixread=30 --bssplit=512/10:2k/15:4k/30:12k/20:64k/15:256k/10 \
 		--blockalign=512 --verify=crc32c --verify_backlog=64 --verify_fatal=1 --random_generator=lfsr \
 		--randrepeat=0 --group_reporting --eta=never "$@"
 }
@@ -24,7 +27,7 @@ verify() { "$IOSTRESS" verify --sectors 131072 "$1" "$WORK/state"; }
 # combination MODE POLICY BLOCK-SIZE [SECONDS]
 combination()
 {
-	local what="$1, $2, $3" granule seconds=${4:-3}
+	local what="$1, $2, $3" granule seconds=${4:-2}
 
 	ok "$what: create" new_tier 12 96 8 "$3" "$1" "$2" || return
 	granule=$(st granule)
