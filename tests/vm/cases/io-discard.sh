@@ -84,14 +84,14 @@ is "$(reads "$T0" 22000 4096)" ".4096" "zeros"
 # --- beside I/O ---
 "$IOSTRESS" run --seconds 1 --sectors 8 "$T0" "$WORK/dummy" >/dev/null
 ok "zero all" blkdiscard -z "$T0"
-ok "discards beside I/O" "$IOSTRESS" run --seconds 6 --seed $RANDOM --discards 20 --zeroes 10 "$T0" "$WORK/state"
+ok "discards beside I/O" "$IOSTRESS" run --seconds 3 --seed $RANDOM --discards 20 --zeroes 10 "$T0" "$WORK/state"
 ok "writethrough" set_mode writethrough
-ok "discards beside I/O in writethrough" "$IOSTRESS" run --seconds 6 --seed $RANDOM --discards 20 --zeroes 10 "$T0" "$WORK/state"
+ok "discards beside I/O in writethrough" "$IOSTRESS" run --seconds 3 --seed $RANDOM --discards 20 --zeroes 10 "$T0" "$WORK/state"
 ok "slow device" "$IOSTRESS" verify "$HDD" "$WORK/state"
 ok "writeback" set_mode writeback
 (while :; do blkdiscard -o $((56 << 20)) -l $((8 << 20)) "$T0"; done) &
 pid=$!
-ok "large discards beside I/O" "$IOSTRESS" run --seconds 5 --seed $RANDOM --sectors $((56 * 2048)) --discards 5 "$T0" "$WORK/state"
+ok "large discards beside I/O" "$IOSTRESS" run --seconds 3 --seed $RANDOM --sectors $((56 * 2048)) --discards 5 "$T0" "$WORK/state"
 kill $pid
 wait $pid 2>/dev/null
 ok "remove" dmsetup remove t0

@@ -25,7 +25,7 @@ one_read() { dd if="$T0" of=/dev/null bs=4k count=1 skip="$1" iflag=direct; }
 # --- reads of the slow device fail: the fast copy alone ---
 ok "create" new_tier 12 64 8 64k writethrough lru "${quiet_line[@]}"
 ok "write" write_area
-ok "I/O" stress 3
+ok "I/O" stress 2
 ok "the slow device has everything" verify "$HDD"
 dev_fail hdd read
 ok "the copies alone have everything" verify "$T0"
@@ -43,7 +43,7 @@ ok "afterwards" verify "$T0"
 
 ok "writeback" set_mode writeback
 ok "write" write_area
-ok "I/O" stress 3
+ok "I/O" stress 2
 dirty=$(st dirty)
 isnt "$dirty" 0 "there are dirty data"
 dev_fail ssd read
@@ -65,7 +65,7 @@ ok "to the slow device" verify "$HDD"
 msg demote 0 131072
 ok "not resident" wait_until 20 bash -c "dmsetup status --noflush t0 | grep -q ' 0/[0-9]'"
 dev_fail ssd write
-ok "new data go to the slow device" stress 3
+ok "new data go to the slow device" stress 2
 dev_ok ssd
 ok "nothing is lost" verify "$T0"
 ok "flush" flush_all
@@ -73,7 +73,7 @@ ok "the slow device" verify "$HDD"
 ok "writethrough" set_mode writethrough
 ok "write" write_area
 dev_fail ssd write
-ok "written through to copies that fail" stress 3
+ok "written through to copies that fail" stress 2
 ok "reads back" verify "$T0"
 dev_ok ssd
 ok "nothing old comes back" verify "$T0"
@@ -95,7 +95,7 @@ ok "both agree on what it is" same "$HDD" "$T0"
 # --- the slow device fails while dirty data are written back ---
 ok "writeback" set_mode writeback
 ok "write" write_area
-ok "I/O" stress 3
+ok "I/O" stress 2
 dev_bad hdd 1000 100 write
 klog_mark
 msg flush
@@ -146,7 +146,7 @@ ok "limit" msg set max_errors 8
 ok "write" write_area
 ok "flush" flush_all
 dev_fail ssd write
-ok "I/O goes on" stress 3 --reads 10
+ok "I/O goes on" stress 2 --reads 10
 is "$(st health)" degraded "health: degraded"
 ok "reads back" verify "$T0"
 dev_ok ssd
@@ -159,7 +159,7 @@ ok "metadata" check_meta
 # --- slow devices ---
 ok "create" new_tier 12 64 8 64k writeback lru
 dev_slow hdd 30
-ok "a slow device that is slow" stress 3
+ok "a slow device that is slow" stress 2
 dev_slow ssd 10
 ok "both" stress 2
 dev_ok ssd

@@ -11,7 +11,8 @@ load_modules
 MNT=$WORK/mnt
 TREE=$WORK/tree
 mkdir -p "$MNT" "$TREE"
-cp -a /usr/include/linux /usr/include/c++/*/ext /usr/include/c++/*/bits "$TREE" 2>/dev/null
+cp -a /usr/include/linux "$TREE"
+[ -z "${TIER_LONG:-}" ] || cp -a /usr/include/c++/*/ext /usr/include/c++/*/bits "$TREE" 2>/dev/null
 diag "tree: $(find "$TREE" -type f | wc -l) files, $(du -sm "$TREE" | cut -f1) MiB"
 
 fsck_clean()	# TYPE DEVICE

@@ -17,7 +17,7 @@ is "$(blockdev --getsz "$T0")" $sectors "the length"
 for mode in writeback writethrough; do
 	ok "$mode" msg mode $mode
 	for a in start middle end; do
-		ok "$mode: $a" "$IOSTRESS" run --seconds 4 --seed $RANDOM --first "${at[$a]}" --sectors $area \
+		ok "$mode: $a" "$IOSTRESS" run --seconds 2 --seed $RANDOM --first "${at[$a]}" --sectors $area \
 			--granule 1024 --discards 0 "$T0" "$WORK/state-$a"
 	done
 	for a in start middle end; do
