@@ -134,7 +134,7 @@ static void emit_ima(struct tier *t, char *result, unsigned int maxlen)
  * tier_status() - status of the target
  * @t: target
  * @type: STATUSTYPE_*
- * @flags: DM_STATUS_NOFLUSH_FLAG or 0: without it the counts are committed first
+ * @flags: DM_STATUS_NOFLUSH_FLAG or 0; makes no difference, the counts are those in core
  * @result: text
  * @maxlen: its room
  *
