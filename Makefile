@@ -53,6 +53,7 @@ tools:			## the userspace programs
 .PHONY: unit
 unit:			## the unit tests' programs
 	@$(MAKE) -C tests/unit all
+	@$(MAKE) -C tests/tools all
 
 .PHONY: hddsim
 hddsim: build/hddsim.so	## the hard disk simulator of the virtual machines (an nbdkit plugin)
@@ -126,4 +127,4 @@ uninstall:		## what install has put there
 .PHONY: clean
 clean:			## everything that was built
 	rm -rf build
-	@for d in userspace tests/unit; do [ ! -e $$d/Makefile ] || $(MAKE) -C $$d clean || exit; done
+	@for d in userspace tests/unit tests/tools; do [ ! -e $$d/Makefile ] || $(MAKE) -C $$d clean || exit; done

@@ -24,6 +24,16 @@ io_exit()
 }
 trap io_exit EXIT
 
+# repeat COMMAND...	again and again beside what follows, until stop_repeating.  The loop is asked to end, not killed:
+# the command that was under way would go on beside what follows.  Not below ok, which runs a subshell.
+repeat()
+{
+	rm -f "$WORK/stop"
+	(until [ -e "$WORK/stop" ]; do "$@" || exit; done) &
+	REPEATER=$!
+}
+stop_repeating() { touch "$WORK/stop" && wait "$REPEATER"; }
+
 # tier_format [OPTION...]
 tier_format()
 {

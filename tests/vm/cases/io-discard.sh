@@ -89,11 +89,10 @@ ok "writethrough" set_mode writethrough
 ok "discards beside I/O in writethrough" "$IOSTRESS" run --seconds 3 --seed $RANDOM --discards 20 --zeroes 10 "$T0" "$WORK/state"
 ok "slow device" "$IOSTRESS" verify "$HDD" "$WORK/state"
 ok "writeback" set_mode writeback
-(while :; do blkdiscard -o $((56 << 20)) -l $((8 << 20)) "$T0"; done) &
-pid=$!
+repeat blkdiscard -o $((56 << 20)) -l $((8 << 20)) "$T0"
 ok "large discards beside I/O" "$IOSTRESS" run --seconds 3 --seed $RANDOM --sectors $((56 * 2048)) --discards 5 "$T0" "$WORK/state"
-kill $pid
-wait $pid 2>/dev/null
+stop_repeating
+is $? 0 "the discards end"
 ok "remove" dmsetup remove t0
 ok "metadata" check_meta
 

@@ -26,7 +26,14 @@ unmount() { umount "$MNT" && echo 3 >/proc/sys/vm/drop_caches; }
 copy_in() { cp -a "$TREE/." "$MNT/$1/"; }
 unchanged() { diff -r "$TREE" "$MNT/$1"; }
 
-modes=(writeback writethrough writearound passthrough)
+switch_modes()
+{
+	local m
+
+	for m in writeback writethrough writearound passthrough; do
+		msg mode "$m" && sleep 0.3 || return
+	done
+}
 
 # TYPE MODE POLICY MKFS-COMMAND...
 exercise()
@@ -44,14 +51,13 @@ exercise()
 	ok "$what: mount" mount -o discard "$T0" "$MNT"
 	ok "$what: what was copied" unchanged a
 
-	(for ((i = 0; ; i++)); do msg mode "${modes[i % 4]}"; sleep 0.3; done) &
-	pid=$!
+	repeat switch_modes
 	ok "$what: copy with mode switches" copy_in b
 	ok "$what: remove files meanwhile" rm -r "$MNT/a"
 	ok "$what: fstrim meanwhile" fstrim "$MNT"
 	sync
-	kill $pid
-	wait $pid 2>/dev/null
+	stop_repeating
+	is $? 0 "$what: the switches end"
 	ok "$what: unmount" unmount
 	ok "$what: fsck" fsck_clean "$type" "$T0"
 	ok "$what: writeback" set_mode writeback

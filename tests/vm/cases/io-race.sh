@@ -18,6 +18,7 @@ overlapping()	# SECONDS [OPTION...]
 		--rw=randrw --rwmixread=20 --norandommap --randrepeat=0 --bssplit=512/20:4k/40:6k/10:64k/30 --blockalign=512 \
 		--time_based --runtime="$seconds" --group_reporting --eta=never "$@"
 }
+discards() { blkdiscard -l 2M "$T0" && blkdiscard -o 64k -l 320k "$T0"; }
 # the fast device alone: reads of the slow one fail
 alone() { "$IOSTRESS" compare --sectors 4096 --errors-ok "$T0" "$WORK/hdd"; }
 
@@ -59,11 +60,10 @@ for bs in 4k ${TIER_LONG:+64k}; do
 
 	# a discard beside writes: which one wins is open, but both devices agree on it
 	msg set idle_ms 0
-	(while :; do blkdiscard -l 2M "$T0"; blkdiscard -o 64k -l 320k "$T0"; done) &
-	pid=$!
+	repeat discards
 	ok "with discards, $bs" overlapping 4
-	kill $pid
-	wait $pid 2>/dev/null
+	stop_repeating
+	is $? 0 "the discards end"
 	before=$(flat "$T0")
 	ok "flush" flush_all
 	is "$(flat "$T0")" "$before" "a flush changes nothing"
