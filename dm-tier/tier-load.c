@@ -6,6 +6,7 @@
  *
  *	open, check against the table -> claim -> check the fast device -> resize -> read all
  *	-> is the slow device the one we left? -> activate -> drop what can't be trusted
+ *	-> a new fast device gets its header, now that no record claims anything of it
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -202,8 +203,15 @@ static void load_hint(void *context, tier_slot_t slot, u32 hint)
 	t->policy->type->load_hint(t->policy, tier_slot_block(&t->map, slot), slot, hint);
 }
 
+static int refuse_new_fast(struct tier *t, u64 dirty)
+{
+	DMERR("%s: this is not the fast device that %llu slots with dirty data are on: start with that one, or see what would be lost (dmtier lost) and format again",
+	      t->name, dirty);
+	return -EBUSY;
+}
+
 /* the devices have other sizes than at the last stop: change the metadata, which are read anew afterwards */
-static int resize(struct tier *t, u64 *intent)
+static int resize(struct tier *t, u64 *intent, bool new_fast)
 {
 	struct tier_geometry *g = kmalloc(sizeof(*g), GFP_KERNEL);
 	const struct tier_metadata_load_ops ops = { .slot = cut_slot };
@@ -219,10 +227,14 @@ static int resize(struct tier *t, u64 *intent)
 		r = refuse(t, -EINVAL, why);
 		goto out;
 	}
-	l.cut = g->nr_slots;
+	l.cut = new_fast ? 0 : g->nr_slots;
 	r = tier_metadata_load(t->md, "", &ops, &l, intent);
 	if (r)
 		goto out;
+	if (l.cut_dirty && new_fast) {
+		r = refuse_new_fast(t, l.cut_dirty);
+		goto out;
+	}
 	if (l.cut_dirty) {
 		DMERR("%s: fast device shrank to %llu slots, but %llu slots behind that hold dirty data: give it its old size and flush first",
 		      t->name, g->nr_slots, l.cut_dirty);
@@ -400,32 +412,71 @@ static int read_metadata(struct tier *t, u64 *intent)
 	return 0;
 }
 
-static int go_live(struct tier *t, const u64 *intent, bool drop, u64 old_sectors)
+/*
+ * What is to be known before go_live()
+ * @old_sectors: length of the device in the last life
+ * @new_fast: the fast device is another one
+ * @drop: no clean copy can be trusted
+ */
+struct start {
+	u64 old_sectors;
+	bool new_fast;
+	bool drop;
+};
+
+static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 {
 	bool clean = tier_metadata_sb(t->md)->flags & TIER_SB_CLEAN;
 	int r;
 
-	r = complete_last_granule(t, old_sectors);
+	r = complete_last_granule(t, start->old_sectors);
 	if (r)
 		return r;
-	r = tier_metadata_activate(t->md, t->fast.dm->bdev);
+	r = tier_metadata_activate(t->md, start->new_fast ? NULL : t->fast.dm->bdev);
 	if (r)
 		return refuse(t, r, "metadata can't be written");
-	if (drop)
+	if (start->drop || start->new_fast)
 		tier_drop_clean(t);
 	if (!clean)
 		r = tier_commit_recovered(t, intent);
 	if (!r && atomic_read(&t->nr_changed))
 		r = tier_commit_final(t);
-	return r;
+	if (r || !start->new_fast)
+		return r;
+	r = tier_metadata_attach_fast(t->md, t->fast.dm->bdev);
+	if (r)
+		return refuse(t, r, "the new fast device can't be written");
+	DMINFO("%s: new fast device taken in, %u slots, all free", t->name, t->map.nr_slots);
+	return 0;
+}
+
+/*
+ * A blank device, or our own of an earlier life, can be taken in if nothing is dirty.  Whatever else is
+ * there may be somebody's data.
+ */
+static int check_fast(struct tier *t, bool *is_new)
+{
+	const char *why;
+	int r = tier_metadata_check_fast(t->md, t->fast.dm->bdev, &why);
+
+	*is_new = r == -ENODATA || r == -ESTALE;
+	if (!r)
+		return 0;
+	if (!*is_new)
+		return refuse(t, r == -EUCLEAN ? -ESTALE : r, why);
+	if (!t->accept_new_fast) {
+		DMERR("%s: %s (feature accept_new_fast takes it in if nothing was dirty)", t->name, why);
+		return r == -ENODATA ? -ENODEV : r;
+	}
+	DMWARN("%s: %s: it is taken in as a new one", t->name, why);
+	return 0;
 }
 
 static int load(struct tier *t, u64 *intent)
 {
 	const struct tier_sb *sb;
+	struct start start = { };
 	const char *why;
-	u64 old_sectors;
-	bool drop;
 	int r;
 
 	r = open_metadata(t) ?: check_table(t, tier_metadata_sb(t->md));
@@ -435,12 +486,12 @@ static int load(struct tier *t, u64 *intent)
 	r = tier_claim(t, sb->uuid, &why);
 	if (r)
 		return refuse(t, r, why);
-	r = tier_metadata_check_fast(t->md, t->fast.dm->bdev, &why);
+	r = check_fast(t, &start.new_fast);
 	if (r)
-		return refuse(t, r, why);
-	old_sectors = sb->geometry.nr_sectors;
+		return r;
+	start.old_sectors = sb->geometry.nr_sectors;
 	if (size_changed(t)) {
-		r = resize(t, intent);
+		r = resize(t, intent, start.new_fast);
 		tier_metadata_close(t->md);
 		t->md = NULL;
 		r = r ?: open_metadata(t);
@@ -450,7 +501,10 @@ static int load(struct tier *t, u64 *intent)
 	}
 	if (!t->mode_given && sb->mode < TIER_MODE_TIERED)
 		t->mode = sb->mode;
-	r = read_metadata(t, intent) ?: check_slow(t, &drop) ?: go_live(t, intent, drop, old_sectors);
+	r = read_metadata(t, intent);
+	if (!r && start.new_fast && atomic_read(&t->nr_dirty_slots))
+		r = refuse_new_fast(t, atomic_read(&t->nr_dirty_slots));
+	r = r ?: check_slow(t, &start.drop) ?: go_live(t, intent, &start);
 	if (r)
 		return r;
 	/* with dirty data, what was wanted last can't be known to be reached */

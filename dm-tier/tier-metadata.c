@@ -150,7 +150,7 @@ static int read_dev_header(struct tier_metadata *md, struct block_device *fast,
 			*why = "fast device is not formatted";
 		else if (v == TIER_NOT_OURS)
 			*why = "fast device holds something else";
-		r = v == TIER_OK ? 0 : -ENODEV;
+		r = v == TIER_OK ? 0 : v == TIER_BLANK ? -ENODATA : -ENODEV;
 	}
 	vfree(buf);
 	return r;
@@ -196,7 +196,9 @@ int tier_metadata_check_fast(struct tier_metadata *md, struct block_device *fast
 	if (*why)
 		return -ENODEV;
 	*why = generation_problem(&md->sb, &h);
-	return *why ? -ESTALE : 0;
+	if (!*why)
+		return 0;
+	return h.generation < md->sb.generation ? -ESTALE : -EUCLEAN;
 }
 
 static int write_dev_header(struct tier_metadata *md, struct block_device *fast)
@@ -281,7 +283,7 @@ static int end_generation(struct tier_metadata *md)
  * device is up to date with either number.  An activation cut short is taken up again with the
  * same g + 1, whatever the header has.
  *
- * Without the fast device there is only one step, to g + 1 (or g + 2 after an activation cut short)
+ * Without the fast device (a new one is attached later) there is only one step, to g + 1 (or g + 2 after an activation cut short)
  * without ACTIVATING: its header stays behind, and it is refused as stale from then on.
  */
 int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast)
@@ -307,6 +309,13 @@ int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast)
 	if (tier_md_checkpoint_due(md))
 		queue_work(md->wq, &md->ckpt_work);
 	return 0;
+}
+
+int tier_metadata_attach_fast(struct tier_metadata *md, struct block_device *fast)
+{
+	if (WARN_ON_ONCE(md->state != TIER_MD_ACTIVE))
+		return -EINVAL;
+	return tier_md_failed(md) ? -EIO : write_dev_header(md, fast);
 }
 
 /*

@@ -73,9 +73,20 @@ int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast);
  * @md: opened
  * @fast: device
  * @why: message
- * Return: 0; -ENODEV foreign or blank, -ESTALE older generation, -EIO.
+ * Return: 0; -ENODEV foreign, -ENODATA blank, -ESTALE older generation, -EUCLEAN newer generation (it is the
+ * metadata that are stale), -EIO.
  */
 int tier_metadata_check_fast(struct tier_metadata *md, struct block_device *fast, const char **why);
+
+/**
+ * tier_metadata_attach_fast() - take in a fast device
+ * @md: activated without one
+ * @fast: device that nothing on the disk claims anything of: no record is left
+ *
+ * Writes its header with the generation of this life.
+ * Return: 0 or an error; then the device is refused at the next start.
+ */
+int tier_metadata_attach_fast(struct tier_metadata *md, struct block_device *fast);
 
 /* entries that one transaction can take */
 u32 tier_metadata_txn_capacity(const struct tier_metadata *md);

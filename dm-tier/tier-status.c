@@ -107,7 +107,7 @@ static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 	char text[512];
 
 	tier_tunables_emit(&t->tune, false, text, sizeof(text), &words);
-	words += mode + !t->discard_passdown + t->accept_changed_slow;
+	words += mode + !t->discard_passdown + t->accept_changed_slow + t->accept_new_fast;
 	DMEMIT("%s %s %s %u %u", t->fast.dm->name, t->slow.dm->name, t->meta_dev->name, t->block_sectors, words);
 	if (mode)
 		DMEMIT(" %s", tier_mode_name(t->mode));
@@ -115,6 +115,8 @@ static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 		DMEMIT(" no_discard_passdown");
 	if (t->accept_changed_slow)
 		DMEMIT(" accept_changed_slow");
+	if (t->accept_new_fast)
+		DMEMIT(" accept_new_fast");
 	if (*text)
 		DMEMIT(" %s", text);
 	emit_policy(t, result, maxlen, sz);

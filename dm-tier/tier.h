@@ -258,6 +258,7 @@ struct tier {
 	bool mode_given;
 	bool discard_passdown;
 	bool accept_changed_slow;
+	bool accept_new_fast;
 
 	atomic_t health;		/* enum tier_health */
 	struct work_struct event_work;

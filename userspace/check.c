@@ -34,32 +34,6 @@ static unsigned long long ull(u64 v)
 	return v;
 }
 
-/* what a running target writes meanwhile looks like damage */
-static int refuse_live(struct check *c)
-{
-	const struct bdev *meta = &c->devs[DEV_META];
-	struct bdev probe = *meta;
-	char who[TEXT_LEN] = "", ignored[TEXT_LEN];
-	int r;
-
-	if (!bdev_holder(meta, who)) {
-		if (!meta->is_block)
-			return 0;
-		r = bdev_open(&probe, BDEV_EXCLUSIVE, ignored);
-		bdev_close(&probe);
-		if (r != -EBUSY)
-			return 0;
-		text_why(who, 0, "opened by somebody for himself alone");
-	}
-	if (c->force) {
-		text_warn("%s is in use (%.300s): findings may not last", meta->path, who);
-		return 0;
-	}
-	return text_why(c->why, -EBUSY,
-			"METADATA %.150s is in use (%.200s): findings may not last; --force checks it",
-			meta->path, who);
-}
-
 static int open_devices(struct check *c, int nr, char **paths)
 {
 	int i, r;
@@ -69,7 +43,7 @@ static int open_devices(struct check *c, int nr, char **paths)
 	else
 		r = bdev_identify(&c->devs[DEV_META], paths[0], c->why);
 	if (!r)
-		r = refuse_live(c);
+		r = devices_refuse_live(&c->devs[DEV_META], c->force, c->why);
 	for (i = 0; !r && i < NR_DEVS; i++)
 		if (c->devs[i].path)
 			r = bdev_open(&c->devs[i], 0, c->why);

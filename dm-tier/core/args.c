@@ -395,12 +395,14 @@ static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
 		return feature_flag(&args->no_discard_passdown, word, w);
 	if (!strcmp(word, "accept_changed_slow"))
 		return feature_flag(&args->accept_changed_slow, word, w);
+	if (!strcmp(word, "accept_new_fast"))
+		return feature_flag(&args->accept_new_fast, word, w);
 	i = find_tunable(word);
 	if (i < TIER_NR_TUNABLES)
 		return feature_tunable(args, i, seen, w);
 	scnprintf(w->error, TIER_ERROR_LEN,
 		  "unknown feature \"%s\": expected a mode (" MODE_WORDS
-		  "), no_discard_passdown, accept_changed_slow or a tunable and its value",
+		  "), no_discard_passdown, accept_changed_slow, accept_new_fast or a tunable and its value",
 		  show(&s, word));
 	return -EINVAL;
 }

@@ -74,6 +74,7 @@ int tier_mode_parse(const char *word, enum tier_mode *mode);	/* 0 or -EINVAL */
  * @mode: it, else writeback
  * @no_discard_passdown: feature
  * @accept_changed_slow: feature: start although the slow device was written to since the last clean stop
+ * @accept_new_fast: feature: take in another fast device if nothing was dirty
  * @tunables: of the core
  * @nr_tier_devs: further tiers
  * @tier_devs: their paths
@@ -90,6 +91,7 @@ struct tier_args {
 	enum tier_mode mode;
 	bool no_discard_passdown;
 	bool accept_changed_slow;
+	bool accept_new_fast;
 	struct tier_tunables tunables;
 	unsigned int nr_tier_devs;
 	const char *tier_devs[TIER_MAX_DEVS];

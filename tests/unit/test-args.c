@@ -122,7 +122,7 @@ static const struct {
 	{ DEVS " 128 2 lru 0", "unknown feature \"lru\"" },
 	{ DEVS " 128 1 writeboth lru 0",
 	  "unknown feature \"writeboth\": expected a mode (writeback, writethrough, writearound or "
-	  "passthrough), no_discard_passdown, accept_changed_slow or a tunable and its value" },
+	  "passthrough), no_discard_passdown, accept_changed_slow, accept_new_fast or a tunable and its value" },
 	{ DEVS " 128 1 WRITEBACK lru 0", "unknown feature \"WRITEBACK\"" },
 	{ DEVS " 128 1  lru 0", "unknown feature \"\"" },
 	{ DEVS " 128 2 writeback writethrough lru 0",

@@ -25,7 +25,6 @@
  * @touched: bit a slot page: the journal changes it
  * @intent_touched: the journal changes the intent page
  * @intent: bitmap, after replay
- * @records: one a slot, after replay
  * @cache: for each copy, the metadata blocks read ahead
  * @cache_first: first block in @cache
  * @cache_blocks: blocks in @cache
@@ -44,7 +43,6 @@ struct walk {
 	u64 *touched;
 	bool intent_touched;
 	u64 intent[TIER_INTENT_WORDS];
-	struct tier_record *records;
 	void *cache[2];
 	u64 cache_first[2];
 	u64 cache_blocks[2];
@@ -90,6 +88,8 @@ void audit_free(struct audit *a)
 	free(a->findings);
 	a->findings = NULL;
 	a->nr_findings = 0;
+	free(a->records);
+	a->records = NULL;
 }
 
 static unsigned long long ull(u64 v)
@@ -563,7 +563,7 @@ static int audit_slot_pages(struct walk *w)
 	u64 page;
 	u32 i, nr;
 
-	w->records = text_alloc(g->nr_slots, sizeof(*w->records));
+	w->a->records = text_alloc(g->nr_slots, sizeof(*w->a->records));
 	for (page = 0; page < g->nr_slot_pages; page++) {
 		struct copy c[2] = { };
 
@@ -581,7 +581,7 @@ static int audit_slot_pages(struct walk *w)
 		nr = tier_slot_page_records(g, page);
 		for (i = 0; i < nr; i++)
 			tier_unpack_record(g, tier_page_record(g, good->buf, i),
-					   &w->records[page * g->records_per_page + i]);
+					   &w->a->records[page * g->records_per_page + i]);
 	}
 	text_progress("checking slot pages", page, page);
 	return 0;
@@ -593,7 +593,7 @@ static int apply_entry(void *context, u64 txn, const struct tier_jentry *e)
 
 	(void)txn;
 	if (e->type == TIER_JENTRY_SLOT)
-		w->records[e->key] = e->rec;
+		w->a->records[e->key] = e->rec;
 	else if (e->key < TIER_INTENT_WORDS)
 		w->intent[e->key] = e->bits;
 	return 0;
@@ -666,13 +666,13 @@ static int audit_mapping(struct walk *w)
 	int r = 0;
 
 	for (s = 0; s < nr_slots; s++)
-		mapped += !!(w->records[s].flags & TIER_REC_MAPPED);
+		mapped += !!(w->a->records[s].flags & TIER_REC_MAPPED);
 	while ((1ULL << bits) < mapped * 2)
 		bits++;
 	mask = (1ULL << bits) - 1;
 	table = text_alloc(mask + 1, sizeof(*table));	/* slot + 1; slots end well below 2^32 */
 	for (s = 0; s < nr_slots; s++) {
-		const struct tier_record *rec = &w->records[s];
+		const struct tier_record *rec = &w->a->records[s];
 		u64 block = tier_from_block(rec->block);
 
 		if (!(rec->flags & TIER_REC_MAPPED))
@@ -683,7 +683,7 @@ static int audit_mapping(struct walk *w)
 		}
 		count_record(w->a, rec);
 		for (at = hash_block(block, bits); table[at]; at = (at + 1) & mask)
-			if (tier_from_block(w->records[table[at] - 1].block) == block)
+			if (tier_from_block(w->a->records[table[at] - 1].block) == block)
 				break;
 		if (table[at])
 			find(w->a, AUDIT_ERROR, "mapping", -1, -1,
@@ -723,7 +723,6 @@ static void walk_free(struct walk *w)
 {
 	free(w->ring);
 	free(w->touched);
-	free(w->records);
 	free(w->cache[0]);
 	free(w->cache[1]);
 }

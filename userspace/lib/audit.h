@@ -53,6 +53,7 @@ struct audit_finding {
  * @dirty_slots: mapped slots with dirty granules
  * @dirty_granules: in all slots
  * @intent_regions: regions marked "copies may disagree"
+ * @records: one a slot, what journal and pages say together; NULL if audit_run() did not come so far
  * @findings: in the order found
  * @nr_findings: kept
  * @nr: of each level, also those not kept
@@ -66,6 +67,7 @@ struct audit {
 	u64 dirty_slots;
 	u64 dirty_granules;
 	u64 intent_regions;
+	struct tier_record *records;
 	struct audit_finding *findings;
 	unsigned int nr_findings;
 	u64 nr[AUDIT_NR_LEVELS];

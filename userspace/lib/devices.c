@@ -57,6 +57,30 @@ int devices_open_sb(struct bdev *devs, char **paths, struct audit *a, char *why)
 	return r;
 }
 
+int devices_refuse_live(const struct bdev *meta, bool force, char *why)
+{
+	struct bdev probe = *meta;
+	char who[TEXT_LEN] = "", ignored[TEXT_LEN];
+	int r;
+
+	if (!bdev_holder(meta, who)) {
+		if (!meta->is_block)
+			return 0;
+		r = bdev_open(&probe, BDEV_EXCLUSIVE, ignored);
+		bdev_close(&probe);
+		if (r != -EBUSY)
+			return 0;
+		text_why(who, 0, "opened by somebody for himself alone");
+	}
+	if (force) {
+		text_warn("%s is in use (%.300s): findings may not last", meta->path, who);
+		return 0;
+	}
+	return text_why(why, -EBUSY,
+			"METADATA %.150s is in use (%.200s): findings may not last; --force reads it all the same",
+			meta->path, who);
+}
+
 void devices_close(struct bdev *devs)
 {
 	unsigned int i;

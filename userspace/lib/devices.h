@@ -38,6 +38,16 @@ int devices_identify(struct bdev *devs, char **paths, char *why);
  */
 int devices_open_sb(struct bdev *devs, char **paths, struct audit *a, char *why);
 
+/**
+ * devices_refuse_live() - what a running target writes meanwhile looks like damage
+ * @meta: metadata device, identified
+ * @force: only warn
+ * @why: TEXT_LEN bytes
+ *
+ * Return: 0, or -EBUSY if somebody uses it.
+ */
+int devices_refuse_live(const struct bdev *meta, bool force, char *why);
+
 void devices_close(struct bdev *devs);
 
 #endif /* TIER_TOOLS_DEVICES_H */
