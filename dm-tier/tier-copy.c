@@ -150,14 +150,18 @@ static struct bio *buffer_bio(struct copy *c, struct block_device *bdev, blk_opf
 
 /* ---- parts ---- */
 
-/* sectors of a block's granules [first, last] */
-static void granule_sectors(struct tier *t, tier_block_t block, u32 first, u32 last, u64 *start, u32 *sectors)
+/* the part's first sector on the slow device */
+static u64 part_slow_sector(struct tier *t, const struct part *p)
 {
-	u32 off = first << t->g.granule_shift;
-	u32 end = min((last + 1) << t->g.granule_shift, tier_block_len(t, block));
+	return tier_block_sector(t, p->hold.block) + ((u64)__ffs64(p->hold.mask) << t->g.granule_shift);
+}
 
-	*start = tier_block_sector(t, block) + off;
-	*sectors = end - off;
+/* its length: the last granule of the last block may be short */
+static u32 part_sectors(struct tier *t, const struct part *p)
+{
+	u32 end = (tier_last_granule(p->hold.mask) + 1) << t->g.granule_shift;
+
+	return min(end, tier_block_len(t, p->hold.block)) - (__ffs64(p->hold.mask) << t->g.granule_shift);
 }
 
 /* the run of set bits of @mask that has bit @at, or 0 */
@@ -189,26 +193,21 @@ static struct part *add_part(struct copy *c, tier_block_t block, tier_slot_t slo
 static void lay_out(struct copy *c)
 {
 	struct tier *t = c->t;
-	u64 start, low = U64_MAX, high = 0;
+	u64 low = U64_MAX, high = 0;
 	u32 i;
 
 	for (i = 0; i < c->nr_parts; i++) {
 		struct part *p = &c->parts[i];
+		u64 start = part_slow_sector(t, p);
 
-		granule_sectors(t, p->hold.block, __ffs64(p->hold.mask), tier_last_granule(p->hold.mask), &start,
-				&p->sectors);
+		p->sectors = part_sectors(t, p);
 		low = min(low, start);
 		high = max(high, start + p->sectors);
 	}
 	c->start = low;
 	c->sectors = high - low;
-	for (i = 0; i < c->nr_parts; i++) {
-		struct part *p = &c->parts[i];
-		u32 sectors;
-
-		granule_sectors(t, p->hold.block, __ffs64(p->hold.mask), tier_last_granule(p->hold.mask), &start, &sectors);
-		p->first = start - low;
-	}
+	for (i = 0; i < c->nr_parts; i++)
+		c->parts[i].first = part_slow_sector(t, &c->parts[i]) - low;
 }
 
 static sector_t part_sector(struct tier *t, const struct part *p)
@@ -611,9 +610,7 @@ static void fail_part(struct tier *t, struct part *p, const char *what, blk_stat
 	unsigned long flags;
 
 	DMERR_LIMIT("%s: write back of block %llu (sector %llu, %u sectors) failed: %s error %d; its data stay on the fast device",
-		    t->name, tier_from_block(p->hold.block),
-		    (unsigned long long)tier_block_sector(t, p->hold.block) +
-		    ((u64)__ffs64(p->hold.mask) << t->g.granule_shift), p->sectors, what,
+		    t->name, tier_from_block(p->hold.block), part_slow_sector(t, p), p->sectors, what,
 		    blk_status_to_errno(error));
 	spin_lock_irqsave(&s->lock, flags);
 	if (!(tier_slot_flags(&t->map, p->slot) & TIER_SLOT_WB_FAILED)) {
@@ -730,22 +727,15 @@ static u32 take_dirty(struct copy *c, tier_block_t block, u32 at, bool join, u32
 	if (slot != TIER_NO_SLOT && !(tier_slot_flags(&t->map, slot) & TIER_SLOT_WB_FAILED) &&
 	    !tier_in_discard(t, tier_block_sector(t, block), tier_block_len(t, block)))
 		dirty = tier_slot_dirty(&t->map, slot) & tier_granule_mask(at, 63);
-	while (dirty) {
-		first = __ffs64(dirty);
-		if (join && first != at)
-			break;
-		dirty = run_around(dirty, first);
-		last = min_t(u32, tier_last_granule(dirty), first + max - 1);
+	first = dirty ? __ffs64(dirty) : 0;
+	if (dirty && (!join || first == at)) {
+		last = min_t(u32, tier_last_granule(run_around(dirty, first)), first + max - 1);
 		p = add_part(c, block, slot, tier_granule_mask(first, last), TIER_HOLD_COPY);
 		next = last + 1;
-		if (!__tier_hold_try(s, &p->hold)) {
-			if (join)
-				next = 0;
-			break;
-		}
-		/* what a write has in flight stays dirty anyway, but is copied along */
-		c->nr_parts++;
-		break;
+		if (__tier_hold_try(s, &p->hold))
+			c->nr_parts++;	/* what a write has in flight stays dirty anyway, but is copied along */
+		else if (join)
+			next = 0;
 	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	return next;
