@@ -103,33 +103,44 @@ static void test_noise(void)
 	sim_trace_free(&t);
 }
 
+/* a trace with each way of keeping what a read miss brings */
+struct fills {
+	struct sim_result none;
+	struct sim_result fixed;
+	struct sim_result adaptive;
+};
+
+/* Reads with the adaptive way cost less than @most times what they cost with populate */
+static struct fills compare_fills(const struct sim_trace *t, const char *name, u32 block, double most)
+{
+	struct fills f = {
+		.none = run(t, "clock2q", block, 10, SIM_KEEP_POPULATE, 0),
+		.fixed = run(t, "clock2q", block, 10, SIM_KEEP_EXTENT, 64),
+		.adaptive = run(t, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0),
+	};
+
+	ok(sim_read_cost(&f.adaptive) < sim_read_cost(&f.none) * most,
+	   "%s, %u KiB: adaptive costs less than %.1f times what populate does (%.1f, %.1f, fixed %.1f)",
+	   name, block, most, sim_read_cost(&f.adaptive), sim_read_cost(&f.none),
+	   sim_read_cost(&f.fixed));
+	return f;
+}
+
 static void test_fill(u32 block)
 {
 	struct sim_trace pages = make("pages", 4), files = make("files", 5),
 			 both = make("files", 6);
-	struct sim_result none, ext, adapt, first;
+	struct sim_result adapt, first;
+	struct fills f;
 	u64 spec;
 
-	none = run(&pages, "clock2q", block, 10, SIM_KEEP_POPULATE, 0);
-	ext = run(&pages, "clock2q", block, 10, SIM_KEEP_EXTENT, 64);
-	adapt = run(&pages, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0);
-	ok(sim_read_cost(&adapt) < sim_read_cost(&none) * 1.1,
-	   "pages, %u KiB: adaptive costs what populate does "
-	   "(%.1f, %.1f, fixed %.1f)",
-	   block, sim_read_cost(&adapt), sim_read_cost(&none), sim_read_cost(&ext));
-	ok(adapt.fast_written < 3 * none.fast_written,
+	f = compare_fills(&pages, "pages", block, 1.1);
+	ok(f.adaptive.fast_written < 3 * f.none.fast_written,
 	   "pages, %u KiB: and writes not much more "
 	   "(%.0f MiB, %.0f, fixed %.0f)",
-	   block, adapt.fast_written / 0x1p20, none.fast_written / 0x1p20,
-	   ext.fast_written / 0x1p20);
-
-	none = run(&files, "clock2q", block, 10, SIM_KEEP_POPULATE, 0);
-	ext = run(&files, "clock2q", block, 10, SIM_KEEP_EXTENT, 64);
-	adapt = run(&files, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0);
-	ok(sim_read_cost(&adapt) < sim_read_cost(&none) * 0.7,
-	   "files, %u KiB: adaptive costs far less than populate "
-	   "(%.1f, %.1f, fixed %.1f)",
-	   block, sim_read_cost(&adapt), sim_read_cost(&none), sim_read_cost(&ext));
+	   block, f.adaptive.fast_written / 0x1p20, f.none.fast_written / 0x1p20,
+	   f.fixed.fast_written / 0x1p20);
+	compare_fills(&files, "files", block, 0.7);
 
 	/* Files, pages in the same place, files again */
 	first = run(&both, "clock2q", block, 10, SIM_KEEP_ADAPTIVE, 0);
