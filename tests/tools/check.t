@@ -383,20 +383,12 @@ if can_loop; then
 	fresh
 	attach meta && META=$LOOP
 	dmtier_is 0 "a block device" check "$META"
-	python3 - "$META" <<'PY' &
-import os, sys, time
-fd = os.open(sys.argv[1], os.O_RDWR | os.O_EXCL)
-open('held', 'w').close()
-while not os.path.exists('done'):
-	time.sleep(0.05)
-PY
-	while [ ! -e held ]; do sleep 0.05; done
+	hold "$META"
 	dmtier_is 8 "a device in use" check "$META"
 	like "$ERR" "is in use .*--force" "... says what to do"
 	dmtier_is 0 "... --force" check --force "$META"
 	like "$ERR" "warning: .* is in use" "... warns"
-	touch "done"
-	wait
+	let_go
 else
 	skip "needs root and loop devices"
 fi

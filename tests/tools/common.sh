@@ -168,6 +168,26 @@ detach()	# DEVICE
 	losetup -d "$1"
 }
 
+# Open a device as a file system does, for itself alone, until let_go.
+hold()		# DEVICE
+{
+	rm -f held let-go
+	python3 - "$1" <<'PY' &
+import os, sys, time
+fd = os.open(sys.argv[1], os.O_RDWR | os.O_EXCL)
+open('held', 'w').close()
+while not os.path.exists('let-go'):
+	time.sleep(0.05)
+PY
+	while [ ! -e held ]; do sleep 0.05; done
+}
+
+let_go()
+{
+	touch let-go
+	wait
+}
+
 meta_edit()
 {
 	"$META_EDIT" "$@" || diag "meta-edit $* failed"

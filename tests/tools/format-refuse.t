@@ -196,18 +196,10 @@ else
 fi
 
 devices 20M 64M 16M
-python3 - "$META" <<'PY' &
-import os, sys, time
-fd = os.open(sys.argv[1], os.O_RDWR | os.O_EXCL)
-open('held', 'w').close()
-while not os.path.exists('done'):
-	time.sleep(0.05)
-PY
-while [ ! -e held ]; do sleep 0.05; done
+hold "$META"
 refused "ssd hdd meta" "$META is in use" "device that somebody has opened for himself" --force "$SSD" "$HDD" "$META"
 dmtier_is 8 "... dry run" format --dry-run "$SSD" "$HDD" "$META"
-touch "done"
-wait
+let_go
 
 images 20M 64M 16M
 attach ssd && SSD=$LOOP
