@@ -13,8 +13,8 @@
 
 struct progress {
 	char state[16];
-	uint64_t left;
-	uint64_t unwritable;
+	uint64_t left;		/* dirty granules */
+	uint64_t unwritable;	/* blocks whose last write back failed */
 	bool writes;		/* the target still writes: neither read-only nor failed */
 };
 
@@ -48,7 +48,7 @@ static int judge(const char *name, const struct progress *p, char *why)
 				name, (unsigned long long)p->left);
 	if (p->unwritable)
 		return text_why(why, -EIO,
-				"%.200s: %llu granules can't be written to the slow device", name,
+				"%.200s: %llu blocks can't be written back to the HDD; the kernel log names them", name,
 				(unsigned long long)p->unwritable);
 	return 0;
 }
