@@ -22,6 +22,15 @@ static int set_mode(struct tier *t, enum tier_mode mode)
 	return 0;
 }
 
+static void unknown_tunable(const struct tier_policy *p, const char *key, char *error)
+{
+	int len = scnprintf(error, TIER_ERROR_LEN, "unknown tunable \"%.32s\": dm-tier has ", key);
+
+	len += tier_tunable_names(error + len, TIER_ERROR_LEN - len);
+	scnprintf(error + len, TIER_ERROR_LEN - len, "; policy %s has ", p->type->name);
+	tier_policy_add_keys(p, true, error);
+}
+
 static int set_tunable(struct tier *t, const char *key, const char *value, char *error)
 {
 	int r;
@@ -31,8 +40,7 @@ static int set_tunable(struct tier *t, const char *key, const char *value, char 
 	if (r == -ENOENT) {
 		r = t->policy->type->set(t->policy, key, value);
 		if (r == -ENOENT)
-			scnprintf(error, TIER_ERROR_LEN, "neither dm-tier nor policy %s has a tunable \"%.32s\"",
-				  t->policy->type->name, key);
+			unknown_tunable(t->policy, key, error);
 		else if (r)
 			tier_policy_bad_value(t->policy, key, value, error);
 	}

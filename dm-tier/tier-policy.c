@@ -134,6 +134,37 @@ static void free_chain(struct tier_policy *p)
 	}
 }
 
+/* the keys of a policy's tunables behind what @buf holds already, as "key, key" */
+static void add_keys(const struct tier_policy *p, char *buf, size_t size, bool *any)
+{
+	const char *help = p->type->tunables_help;
+	size_t used = strlen(buf);
+
+	while (help && *help) {
+		used += scnprintf(buf + used, size - used, "%s%.*s", *any ? ", " : "", (int)strcspn(help, ":\n"),
+				  help);
+		*any = true;
+		help += strcspn(help, "\n");
+		help += *help == '\n';
+	}
+}
+
+/**
+ * tier_policy_add_keys() - end a sentence with the tunables that a policy has
+ * @p: the policy, or the first of a chain
+ * @chain: also those of the policies it wraps
+ * @error: TIER_ERROR_LEN bytes: the sentence
+ */
+void tier_policy_add_keys(const struct tier_policy *p, bool chain, char *error)
+{
+	bool any = false;
+
+	for (; p; p = chain ? p->next : NULL)
+		add_keys(p, error, TIER_ERROR_LEN, &any);
+	if (!any)
+		scnprintf(error + strlen(error), TIER_ERROR_LEN - strlen(error), "none");
+}
+
 /* length of the line that begins with a tunable's name; NULL: there is none */
 static const char *help_line(const char *help, const char *key, int *len)
 {
@@ -169,10 +200,12 @@ static int set_arg(struct tier_policy *p, const char *key, const char *value, ch
 {
 	int r = p->type->set(p, key, value);
 
-	if (r == -ENOENT)
-		scnprintf(error, TIER_ERROR_LEN, "policy %s has no tunable \"%.32s\"", p->type->name, key);
-	else if (r)
+	if (r == -ENOENT) {
+		scnprintf(error, TIER_ERROR_LEN, "policy %s has no tunable \"%.32s\"; it has ", p->type->name, key);
+		tier_policy_add_keys(p, false, error);
+	} else if (r) {
 		tier_policy_bad_value(p, key, value, error);
+	}
 	return r ? -EINVAL : 0;
 }
 

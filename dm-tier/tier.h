@@ -518,6 +518,7 @@ int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *err
 void tier_policy_stop(struct tier *t);
 struct tier_policy *tier_policy_ranking(struct tier *t);
 int tier_policy_emit(struct tier *t, char *buf, size_t size);
+void tier_policy_add_keys(const struct tier_policy *p, bool chain, char *error);
 void tier_policy_bad_value(const struct tier_policy *p, const char *key, const char *value, char *error);
 
 /* tier-message.c */

@@ -149,8 +149,35 @@ const struct verb verb_mode = {
 
 /* ---- set ---- */
 
-/* tunables that a running target has now; what can't be found out stays at its default */
-static void current_tunables(const char *name, struct tier_tunables *t, char *policy)
+/* help on the tunables of a policy, behind @text, if it is known and has some */
+static char *policy_help(char *text, const char *policy)
+{
+	struct tier_policy_type *type = tier_policy_find(policy);
+
+	if (!type || !type->tunables_help || !*type->tunables_help)
+		return text;
+	return text_append(text, "\ntunables of policy %s:\n%.*s", policy,
+			   (int)strlen(type->tunables_help) - 1, type->tunables_help);
+}
+
+/* the same of the policy in force and those it wraps, to be freed */
+static char *chain_help(const struct status *s)
+{
+	const struct status_section *sec = &s->sections[STATUS_POLICY];
+	char *text = policy_help(text_format("%s", ""), s->policy);
+	unsigned int i;
+
+	for (i = 0; i < sec->nr; i++)
+		if (!strcmp(sec->pairs[i].key, "next"))
+			text = policy_help(text, sec->pairs[i].value);
+	return text;
+}
+
+/*
+ * Tunables that a running target has now; what can't be found out stays at its default.  @help is about those
+ * of its policy, to be freed; NULL if there is no such target.
+ */
+static void current_tunables(const char *name, struct tier_tunables *t, char **help)
 {
 	char why[TEXT_LEN], error[TIER_ERROR_LEN];
 	const struct status_section *sec;
@@ -159,7 +186,6 @@ static void current_tunables(const char *name, struct tier_tunables *t, char *po
 	unsigned int pass, i;
 
 	tier_tunables_default(t);
-	policy[0] = '\0';
 	if (mapper_status(name, &line, why))
 		return;
 	if (!status_parse(&s, line.params, why)) {
@@ -168,24 +194,24 @@ static void current_tunables(const char *name, struct tier_tunables *t, char *po
 		for (pass = 0; pass < 2; pass++)
 			for (i = 0; i < sec->nr; i++)
 				tier_tunable_set(t, sec->pairs[i].key, sec->pairs[i].value, error);
-		text_copy(policy, TIER_POLICY_NAME_LEN, s.policy);
+		*help = chain_help(&s);
 	}
 	status_free(&s);
 	free(line.params);
 }
 
-static void tell_tunables(const char *policy)
+static void tell_tunables(const char *help)
 {
-	struct tier_policy_type *type = policy[0] ? tier_policy_find(policy) : NULL;
+	char names[TIER_ERROR_LEN];
 
-	if (type && type->tunables_help)
-		text_error("tunables of policy %s:\n%s", policy, type->tunables_help);
+	tier_tunable_names(names, sizeof(names));
+	text_error("tunables of every tier device:\n%s%s", names, help);
 }
 
 static int run_set(int argc, char **argv)
 {
 	int code = parse_line(&verb_set, argc, argv, 3, 3, "a name, a key and a value");
-	char error[TIER_ERROR_LEN] = "", policy[TIER_POLICY_NAME_LEN];
+	char error[TIER_ERROR_LEN] = "", *help = NULL;
 	struct tier_tunables t;
 	char *words[3];
 	int r;
@@ -195,16 +221,17 @@ static int run_set(int argc, char **argv)
 	words[0] = "set";
 	words[1] = argv[optind + 1];
 	words[2] = argv[optind + 2];
-	current_tunables(argv[optind], &t, policy);
+	current_tunables(argv[optind], &t, &help);
 	r = tier_tunable_set(&t, words[1], words[2], error);
 	if (r == -EINVAL) {
 		text_error("%s", error);
-		return TOOL_USAGE;
+		code = TOOL_USAGE;
+	} else {
+		code = send(argv[optind], words, 3);
+		if (r == -ENOENT && code == TOOL_OPERATIONAL && help)
+			tell_tunables(help);
 	}
-	code = send(argv[optind], words, 3);
-	/* the key is none of the core's, so it was meant for the policy */
-	if (r == -ENOENT && code == TOOL_OPERATIONAL)
-		tell_tunables(policy);
+	free(help);
 	return code;
 }
 

@@ -189,6 +189,16 @@ int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value
 	return r;
 }
 
+int tier_tunable_names(char *buf, size_t size)
+{
+	int n = 0;
+	u32 i;
+
+	for (i = 0; i < TIER_NR_TUNABLES; i++)
+		n += scnprintf(buf + n, size - n, "%s%s", i ? ", " : "", tunable_infos[i].key);
+	return n;
+}
+
 int tier_tunables_emit(const struct tier_tunables *t, bool all, char *buf, size_t size,
 		       unsigned int *count)
 {

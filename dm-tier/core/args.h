@@ -9,7 +9,7 @@
 #include "tier-types.h"
 
 #define TIER_MAX_POLICY_ARGS	64U
-#define TIER_ERROR_LEN		256U
+#define TIER_ERROR_LEN		384U
 
 /**
  * enum tier_tunable - tunables of the core: `set <key> <value>`, `<key> <value>` among the features
@@ -55,6 +55,14 @@ void tier_tunables_default(struct tier_tunables *t);
  * Return: 0, -ENOENT (unknown key, no text in @error), -EINVAL.
  */
 int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value, char *error);
+
+/**
+ * tier_tunable_names() - what keys there are, as "key, key"
+ * @buf: gets them
+ * @size: of @buf
+ * Return: like scnprintf().
+ */
+int tier_tunable_names(char *buf, size_t size);
 
 /* "key value" of those that differ from the default (@all: of all), separated by blanks, like scnprintf();
  * @count gets the number of words

@@ -35,11 +35,16 @@ dmtier_is 16 "value out of range" table --feature "dirty_high 200" ssd hdd meta
 like "$ERR" "200.*1 to 99" "... says what would be right"
 dmtier_is 16 "mode given twice" table --feature writeback ssd hdd meta
 dmtier_is 16 "policy with half a pair" table --policy "lru key" ssd hdd meta
-like "$ERR" "a tunable has no value" "... says why"
+like "$ERR" 'policy lru: "key" has no value' "... says why"
 dmtier_is 16 "policy with an unknown tunable" table --policy "clock2q nonsense 1" ssd hdd meta
+like "$ERR" 'policy clock2q has no tunable "nonsense"' "... names it"
 like "$ERR" "tunables of clock2q" "... lists those it has"
 dmtier_is 16 "policy with a bad value" table --policy "clock2q small_percent 200" ssd hdd meta
-dmtier_is 16 "filter without another policy" table --policy "seqbypass" ssd hdd meta
+like "$ERR" 'bad value "200" of "small_percent".*1-90' "... names both, and what would be right"
+dmtier_is 16 "filter before nothing" table --policy "seqbypass next" ssd hdd meta
+dmtier_is 16 "next behind what is no filter" table --policy "lru next clock2q" ssd hdd meta
+like "$ERR" "lru is no filter" "... says why"
+dmtier_is 0 "filter of the default policy" table --policy "seqbypass" ssd hdd meta
 dmtier_is 0 "a policy that only the kernel knows" table --policy "other key 1" ssd hdd meta
 dmtier_is 16 "empty policy" table --policy "" ssd hdd meta
 

@@ -339,6 +339,14 @@ static void test_tunables(void)
 	}
 	is(size, sizeof(all_defaults) + 2, "buffers too small");
 
+	len = tier_tunable_names(small, sizeof(small));
+	is_str(small,
+	       "fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate, reserve_slots, "
+	       "commit_ms, max_errors",
+	       "names of all");
+	is(len, (int)strlen(small), "their length");
+	is(tier_tunable_names(small, 20), 19, "in a buffer too small");
+
 	old = t;
 	strcpy(error, "untouched");
 	is(tier_tunable_set(&t, "no_such_key", "1", error), -ENOENT, "unknown key");

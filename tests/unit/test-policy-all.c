@@ -417,7 +417,6 @@ static void test_chain(void)
 {
 	static const char *const bad[] = { "",
 					   "nosuch",
-					   "seqbypass",
 					   "seqbypass next",
 					   "lru next lru",
 					   "seqbypass next nosuch",
@@ -439,6 +438,9 @@ static void test_chain(void)
 		   "chain \"%s\" is refused: %s", bad[i], error ? error : "");
 	}
 	is(shim_allocated, before, "nothing is left of them");
+	harness_init(&h, "seqbypass", 10);
+	is_str(h.p->next ? h.p->next->type->name : "", "clock2q", "a filter alone wraps the default");
+	harness_exit(&h);
 	harness_init(&h,
 		     "seqbypass write_cutoff_sectors 0 next seqbypass next clock2q ghost_percent 7",
 		     10);

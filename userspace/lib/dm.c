@@ -63,7 +63,7 @@ static void read_kernel_log(int fd, char *text)
 		record[strcspn(record, "\n")] = '\0';
 		s = strchr(record, ';');
 		if (s && strstr(s, "device-mapper:") && strstr(s, TARGET))
-			text_why(text, 0, "%.400s", s + 1);
+			text_why(text, 0, "%.600s", s + 1);
 	}
 	close(fd);
 }
@@ -80,7 +80,7 @@ static int refused(const char *what, const char *name, int r, int log, char *why
 
 	read_kernel_log(log, kernel);
 	if (kernel[0])
-		return text_why(why, r, "%s %.64s: the kernel says: %.400s", what, name, kernel);
+		return text_why(why, r, "%s %.64s: the kernel says: %.600s", what, name, kernel);
 	return text_why(why, r, "%s %.64s: %s", what, name, strerror(-r));
 }
 

@@ -4,6 +4,8 @@
  * linked in.
  */
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/err.h>
@@ -11,6 +13,7 @@
 #include "policy-registry.h"
 
 #define MAX_WORDS	64
+#define DEFAULT_POLICY	"clock2q"	/* what a filter without "next" wraps */
 
 /* Statically made, because constructors of any order come here. */
 static LIST_HEAD(types);
@@ -50,6 +53,18 @@ struct tier_policy_type *tier_policy_nth(unsigned int n)
 	return NULL;
 }
 
+/* the sentence that @error points to from here on, until the thread's next one */
+static void __attribute__((format(printf, 2, 3))) say(const char **error, const char *fmt, ...)
+{
+	static __thread char text[160];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	*error = text;
+}
+
 /* Words of the first policy: up to "next" where a key is expected. */
 static int own_words(int argc, const char *const *argv)
 {
@@ -66,14 +81,16 @@ static int set_all(struct tier_policy *p, int argc, const char *const *argv, con
 
 	for (i = 1; i + 1 < argc; i += 2) {
 		r = p->type->set(p, argv[i], argv[i + 1]);
-		if (r) {
-			*error = r == -ENOENT ? "unknown tunable of the policy" :
-				"bad value of a tunable";
+		if (r == -ENOENT)
+			say(error, "policy %s has no tunable \"%.32s\"", p->type->name, argv[i]);
+		else if (r)
+			say(error, "policy %s: bad value \"%.32s\" of \"%.32s\"", p->type->name,
+			    argv[i + 1], argv[i]);
+		if (r)
 			return -EINVAL;
-		}
 	}
 	if (i < argc) {
-		*error = "a tunable has no value";
+		say(error, "policy %s: \"%.32s\" has no value", p->type->name, argv[i]);
 		return -EINVAL;
 	}
 	return 0;
@@ -83,6 +100,7 @@ struct tier_policy *tier_policy_chain_create(int argc, const char *const *argv,
 					     const struct tier_policy_params *params,
 					     const char **error)
 {
+	static const char *const wrapped[] = { DEFAULT_POLICY };
 	struct tier_policy *p, *next = NULL;
 	struct tier_policy_type *type;
 	const char *dummy;
@@ -93,25 +111,32 @@ struct tier_policy *tier_policy_chain_create(int argc, const char *const *argv,
 	*error = "the policy's name is missing";
 	if (argc < 1)
 		return ERR_PTR(-EINVAL);
-	*error = "no such policy";
 	type = tier_policy_find(argv[0]);
-	if (!type)
+	if (!type) {
+		say(error, "unknown policy \"%.32s\"", argv[0]);
 		return ERR_PTR(-ENOENT);
+	}
 
 	words = own_words(argc, argv);
-	*error = type->filter ? "this policy needs \"next\" and another" :
-		"this policy takes no \"next\"";
-	if (type->filter != (words < argc))
+	if (words < argc && !type->filter) {
+		say(error, "policy %s is no filter: \"next\" can't follow", type->name);
 		return ERR_PTR(-EINVAL);
+	}
+	if (words + 1 == argc) {
+		say(error, "policy %s: a policy's name must follow \"next\"", type->name);
+		return ERR_PTR(-EINVAL);
+	}
 	if (type->filter) {
-		next = tier_policy_chain_create(argc - words - 1, argv + words + 1, params, error);
+		next = words < argc ?
+			tier_policy_chain_create(argc - words - 1, argv + words + 1, params, error) :
+			tier_policy_chain_create(1, wrapped, params, error);
 		if (IS_ERR(next))
 			return next;
 	}
 
-	*error = "the policy could not be created";
 	p = type->create(params, next);
 	if (IS_ERR(p)) {
+		say(error, "policy %s can't be made", type->name);
 		tier_policy_chain_destroy(next);
 		return p;
 	}

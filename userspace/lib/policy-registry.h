@@ -28,7 +28,7 @@ struct tier_policy_type *tier_policy_nth(unsigned int n);
  * @argc: number of words
  * @argv: NAME [KEY VALUE]... ["next" NAME [KEY VALUE]...]..., as in the table line
  * @params: what it is made for
- * @error: set to what is wrong if it fails; may be NULL
+ * @error: set to what is wrong if it fails, good until the thread's next failure; may be NULL
  *
  * Return: the outermost policy, or ERR_PTR(-EINVAL), -ENOENT (no such policy), -ENOMEM.
  */

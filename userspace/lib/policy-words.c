@@ -46,7 +46,7 @@ int policy_words_check(unsigned int argc, char **argv, char *why)
 	}
 	if (PTR_ERR(p) == -ENOENT)
 		return 0;
-	text_why(why, 0, "policy %.32s: %s", argc ? argv[0] : "", error ? error : "cannot be made");
+	text_why(why, 0, "%s", error ? error : "the policy cannot be made");
 	add_help(argc, argv, why);
 	return -EINVAL;
 }

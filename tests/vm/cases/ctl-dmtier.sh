@@ -85,6 +85,7 @@ code 0 "set" tier set t0 dirty_high 77
 holds "is set" t0 set_dirty_high -eq 77
 code 16 "set a bad value" tier set t0 dirty_high 100
 code 8 "set an unknown key" tier set t0 colour 5
+like "$OUT" "unknown tunable .colour.*dirty_high.*policy lru has none" "and which there are"
 code 0 "policy" tier policy t0 clock2q small_percent 20
 code 0 "policy in one word" tier policy t0 "seqbypass next clock2q small_percent 30"
 get_status t0

@@ -163,7 +163,8 @@ policy|policy has too few words
 policy nosuch|unknown policy .nosuch.*available: default, lru
 policy ../lru|not a name
 policy lru colour|colour.*has no value
-policy lru colour 5|lru has no tunable
+policy lru colour 5|lru has no tunable .colour.; it has none
+policy clock2q colour 5|clock2q has no tunable .colour.; it has small_percent, window_percent, ghost_percent
 policy clock2q small_percent 91|bad value .91
 policy clock2q small_percent x|bad value .x
 policy clock2q next lru|is no filter
@@ -173,7 +174,7 @@ policy seqbypass next clock2q small_percent 0|bad value .0
 set|set has too few words
 set dirty_high|set has too few words
 set dirty_high 50 60|set has too many words
-set colour 5|colour
+set colour 5|unknown tunable .colour.: dm-tier has fill_sectors, .*max_errors; policy .* has
 set dirty_high 100|dirty_high .100
 set dirty_high x|dirty_high .x
 set dirty_high 7|dirty_low 7 is not below
