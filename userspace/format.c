@@ -13,6 +13,7 @@
 #include "lib/devices.h"
 #include "lib/json.h"
 #include "lib/memory.h"
+#include "lib/mode-word.h"
 #include "lib/signature.h"
 #include "lib/table-line.h"
 #include "lib/text.h"
@@ -483,10 +484,9 @@ static int run_steps(struct format *f)
 
 static int parse_mode(struct format *f, const char *text)
 {
-	if (!tier_mode_parse(text, &f->mode) && f->mode != TIER_MODE_TIERED)
+	if (!mode_word_parse(text, &f->mode, f->why))
 		return TOOL_CONTINUE;
-	text_error("unknown mode '%s': it is writeback, writethrough, writearound or passthrough",
-		   text);
+	text_error("%s", f->why);
 	return TOOL_USAGE;
 }
 

@@ -13,6 +13,7 @@
 #include "dmtier.h"
 #include "lib/dm.h"
 #include "lib/flush.h"
+#include "lib/mode-word.h"
 #include "lib/policy-registry.h"
 #include "lib/policy-words.h"
 #include "lib/status-parse.h"
@@ -129,10 +130,15 @@ const struct verb verb_flush = {
 static int run_mode(int argc, char **argv)
 {
 	int code = parse_line(&verb_mode, argc, argv, 2, 2, "a name and a mode");
-	char *words[2];
+	char why[TEXT_LEN], *words[2];
+	enum tier_mode mode;
 
 	if (code != TOOL_CONTINUE)
 		return code;
+	if (mode_word_parse(argv[optind + 1], &mode, why)) {
+		text_error("%s", why);
+		return TOOL_USAGE;
+	}
 	words[0] = "mode";
 	words[1] = argv[optind + 1];
 	return send(argv[optind], words, 2);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "core/args.h"
+#include "mode-word.h"
 #include "policy-words.h"
 #include "table-line.h"
 #include "text.h"
@@ -121,10 +122,13 @@ char *table_params(const struct tier_sb *sb, char **paths, const struct table_op
 {
 	const char *mode = opt->mode ? opt->mode : tier_mode_name(sb->mode);
 	const char *policy = opt->policy ? opt->policy : TABLE_DEFAULT_POLICY;
+	enum tier_mode ignored;
 	size_t name;
 	char *line = NULL;
 	unsigned int i;
 
+	if (opt->mode && mode_word_parse(opt->mode, &ignored, why))
+		return NULL;
 	for (i = 0; i < 3; i++)
 		line = quote(line, paths[i]);
 	line = text_append(line, "%u", sb->geometry.block_sectors);
