@@ -98,32 +98,100 @@ static int ask_for_all(struct list *l)
 	return code;
 }
 
-/* "NAME: START LENGTH tier STATUS", as dmsetup prints it; lines of other targets are skipped */
-static int read_line(struct list *l, char *line)
-{
-	char *text = strstr(line, ": "), *end, *save = NULL, *word;
-	struct device *d;
+/**
+ * struct source - a file of status lines
+ * @path: its name
+ * @nr: of the line, from 1 on
+ * @bad: lines that are none of dmsetup's
+ */
+struct source {
+	const char *path;
+	unsigned int nr;
+	unsigned int bad;
+};
 
-	if (!text)
+#define MAX_COMPLAINTS	8U	/* of lines in a file that is something else */
+
+static int bad_line(struct source *f, char *line)
+{
+	char *s;
+
+	for (s = line; *s; s++)
+		if (*s < ' ' || *s > '~')
+			*s = '?';
+	if (f->bad++ < MAX_COMPLAINTS)
+		text_error("%s:%u: '%.50s%s' is not a line of 'dmsetup status': NAME: START LENGTH TARGET ...",
+			   f->path, f->nr, line, strlen(line) > 50 ? "..." : "");
+	return TOOL_OPERATIONAL;
+}
+
+/* a number and the blanks behind it; false if there is none */
+static bool take_number(char **text, uint64_t *value)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return false;
+	*value = strtoull(*text, &end, 10);
+	*text = end + strspn(end, " \t");
+	return *text != end;
+}
+
+/* the status of a tier target; what is wrong with it is told with the device */
+static int read_status(struct list *l, const struct source *f, const char *name, uint64_t sectors,
+		       const char *params)
+{
+	struct device *d = add(l, name);
+	char why[TEXT_LEN];
+	int r;
+
+	d->sectors = sectors;
+	r = status_parse(&d->s, params, why);
+	if (!r && !d->s.complete && strcmp(d->s.health, "inactive"))
+		r = text_why(why, -EINVAL, "the status line ends early");
+	if (!r)
 		return TOOL_OK;
-	*text = '\0';
-	text += 2;
-	strtoull(text, &end, 10);
-	text = end;
-	d = add(l, line);
-	d->sectors = strtoull(text, &end, 10);
-	word = strtok_r(end, " \t\n", &save);
-	if (!word || strcmp(word, TABLE_TARGET)) {
-		free(d->name);
-		l->nr--;
+	text_why(d->error, 0, "%.300s:%u: %.600s", f->path, f->nr, why);
+	return TOOL_OPERATIONAL;
+}
+
+/*
+ * "NAME: START LENGTH tier STATUS", as dmsetup prints it, without NAME if it was asked about one device.
+ * Lines of other targets are skipped.
+ */
+static int read_line(struct list *l, struct source *f, char *line)
+{
+	char *name = NULL, *text = strstr(line, ": ");
+	uint64_t start, sectors;
+	size_t type = 0;
+	int code;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (!line[strspn(line, " \t")] || !strcmp(line, "No devices found"))
 		return TOOL_OK;
+	if (text)
+		name = text_format("%.*s", (int)(text - line), line);
+	else
+		name = text_format("line %u", f->nr);
+	text = text ? text + 2 : line;
+	if (!*text) {
+		code = TOOL_OK;		/* a device without a table */
+	} else if (!*name || !take_number(&text, &start) || !take_number(&text, &sectors) ||
+		   !(type = strcspn(text, " \t"))) {
+		code = bad_line(f, line);
+	} else if (type != strlen(TABLE_TARGET) || strncmp(text, TABLE_TARGET, type)) {
+		code = TOOL_OK;
+	} else {
+		code = read_status(l, f, name, sectors, text + type);
 	}
-	return status_parse(&d->s, save ? save : "", d->error) ? TOOL_OPERATIONAL : TOOL_OK;
+	free(name);
+	return code;
 }
 
 static int read_file(struct list *l, const char *path)
 {
 	FILE *f = strcmp(path, "-") ? fopen(path, "re") : stdin;
+	struct source source = { .path = f == stdin ? "standard input" : path };
 	char *line = NULL;
 	size_t size = 0;
 	int code = TOOL_OK;
@@ -132,9 +200,15 @@ static int read_file(struct list *l, const char *path)
 		text_error("%s: %s", path, strerror(errno));
 		return TOOL_OPERATIONAL;
 	}
-	while (getline(&line, &size, f) > 0)
-		if (read_line(l, line) != TOOL_OK)
+	for (source.nr = 1; getline(&line, &size, f) > 0; source.nr++)
+		if (read_line(l, &source, line) != TOOL_OK)
 			code = TOOL_OPERATIONAL;
+	if (ferror(f)) {
+		text_error("%s: %s", source.path, strerror(errno));
+		code = TOOL_OPERATIONAL;
+	}
+	if (source.bad > MAX_COMPLAINTS)
+		text_error("%s: and %u more lines like these", source.path, source.bad - MAX_COMPLAINTS);
 	free(line);
 	if (f != stdin)
 		fclose(f);

@@ -135,6 +135,54 @@ is "$(field '.devices[1].policy[0].tunables.threshold')" 512 "... its tunables"
 run "$DMTIER" status --json --from - <lines
 is "$(field '.devices | length')" 2 "status from standard input"
 
+# what dmsetup prints, and is no status of a tier device
+cat >others <<END
+No devices found
+
+empty: 
+root: 0 4096 linear 8:0 0
+END
+dmtier_is 0 "status of other devices" status --from others
+is "$OUT$ERR" "" "... shows none, and is content"
+sed -n 's/^fast: //p' lines >one
+dmtier_is 0 "status of a line without name" status --from one
+like "$OUT" "line 1 +rw +writeback +1 GiB" "... is shown by its number"
+echo "fast: 0 2048 tier inactive" >asleep
+dmtier_is 0 "status of a device that was never live" status --from asleep
+like "$OUT" "fast +inactive +1 MiB" "... is shown"
+
+# rubbish: file, line, and what is wrong
+rubbish()	# FILE LINE SENTENCE DESCRIPTION
+{
+	dmtier_is 8 "$4" status --from "$1"
+	like "$ERR" "$1:$2: $3" "... is told, with file and line"
+	run "$DMTIER" status --json --from "$1"
+	is "$RC" 8 "... --json too"
+	json_ok "... JSON"
+}
+{ head -n 1 lines; echo "what is this?"; } >text
+rubbish text 2 "'what is this[?]' is not a line of 'dmsetup status': NAME: START LENGTH TARGET" "text between"
+echo "fast: x 2048 tier rw" >text
+rubbish text 1 "'fast: x 2048 tier rw' is not a line" "no start"
+echo "fast: 0 2048" >text
+rubbish text 1 "'fast: 0 2048' is not a line" "no target"
+bent()		# SED-SCRIPT SENTENCE DESCRIPTION
+{
+	sed -n "1{$1;p}" lines >bent
+	rubbish bent 1 "$2" "$3"
+}
+bent 's/ rw / good /' "the status line has 'good' where rw, degraded, ro, fail or inactive should be" "an unknown health"
+bent 's/ - / + /' ".*has '[+]' where needs_check or - should be" "a wrong flag"
+bent 's/writeback/write/' ".*has 'write' where a mode should be" "an unknown mode"
+bent 's/ 128 / 12a /' ".*has '12a' where a number should be" "a wrong block size"
+bent 's|800/1600|800|' ".*has '800' where two numbers" "a wrong ratio"
+bent 's| 10 read_hits| 9 read_hits|' ".*has '9' where an even number of words should be" "a wrong count"
+bent 's| dirty_low.*||' "the status line ends early" "a line that ends early"
+for i in $(seq 30); do echo "rubbish $i"; done >text
+run "$DMTIER" status --from text
+is "$(grep -c rubbish <<<"$ERR")" 8 "of much rubbish the first lines are named"
+like "$ERR" "text: and 22 more lines" "... and the others counted"
+
 # lines that end anywhere, and words that stand where they should not
 line=$(head -n 1 lines)
 bad=0

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/args.h"
 #include "status-parse.h"
 #include "text.h"
 
@@ -13,6 +14,7 @@
  * @at: the next one
  * @ended: a word was asked for behind the last one
  * @bad: the first word that was not what it should be, or NULL
+ * @wanted: what should have been there
  */
 struct words {
 	char **v;
@@ -20,6 +22,7 @@ struct words {
 	unsigned int at;
 	bool ended;
 	const char *bad;
+	const char *wanted;
 };
 
 static const char *next(struct words *w)
@@ -48,10 +51,12 @@ static bool parse_number(const char *text, char end, uint64_t *value, const char
 	return true;
 }
 
-static void reject(struct words *w, const char *word)
+static void reject(struct words *w, const char *word, const char *wanted)
 {
-	if (!w->ended && !w->bad)
-		w->bad = word;
+	if (w->ended || w->bad)
+		return;
+	w->bad = word;
+	w->wanted = wanted;
 }
 
 static uint64_t next_number(struct words *w)
@@ -60,7 +65,7 @@ static uint64_t next_number(struct words *w)
 	uint64_t v = 0;
 
 	if (!parse_number(word, '\0', &v, NULL))
-		reject(w, word);
+		reject(w, word, "a number");
 	return v;
 }
 
@@ -70,7 +75,30 @@ static void next_ratio(struct words *w, uint64_t *part, uint64_t *whole)
 	const char *word = next(w), *rest = "";
 
 	if (!parse_number(word, '/', part, &rest) || !parse_number(rest, '\0', whole, NULL))
-		reject(w, word);
+		reject(w, word, "two numbers with a slash between them");
+}
+
+static const char *next_health(struct words *w)
+{
+	static const char * const known[] = { "rw", "degraded", "ro", "fail", "inactive" };
+	const char *word = next(w);
+	unsigned int i;
+
+	for (i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (!strcmp(word, known[i]))
+			return word;
+	reject(w, word, "rw, degraded, ro, fail or inactive");
+	return word;
+}
+
+static const char *next_mode(struct words *w)
+{
+	const char *word = next(w);
+	enum tier_mode mode;
+
+	if (tier_mode_parse(word, &mode))
+		reject(w, word, "a mode");
+	return word;
 }
 
 static void next_section(struct words *w, struct status_section *section)
@@ -81,7 +109,7 @@ static void next_section(struct words *w, struct status_section *section)
 	if (w->ended || w->bad)
 		return;
 	if (words % 2) {
-		w->bad = w->v[w->at - 1];
+		reject(w, w->v[w->at - 1], "an even number of words");
 		return;
 	}
 	if (words > w->nr - w->at) {
@@ -101,13 +129,13 @@ static void read_line(struct status *s, struct words *w)
 	const char *flag;
 	unsigned int i;
 
-	s->health = next(w);
+	s->health = next_health(w);
 	flag = next(w);
 	s->needs_check = !strcmp(flag, "needs_check");
 	if (!s->needs_check && strcmp(flag, "-"))
-		reject(w, flag);
-	s->mode = next(w);
-	s->wanted_mode = next(w);
+		reject(w, flag, "needs_check or -");
+	s->mode = next_mode(w);
+	s->wanted_mode = next_mode(w);
 	s->block_sectors = next_number(w);
 	s->granule_sectors = next_number(w);
 	next_ratio(w, &s->used_slots, &s->nr_slots);
@@ -140,8 +168,8 @@ int status_parse(struct status *s, const char *params, char *why)
 	if (!s->health[0])
 		return text_why(why, -EINVAL, "the status line is empty");
 	if (w.bad)
-		return text_why(why, -EINVAL, "the status line has an unexpected word '%.64s'",
-				w.bad);
+		return text_why(why, -EINVAL, "the status line has '%.64s' where %s should be",
+				w.bad, w.wanted);
 	return 0;
 }
 
