@@ -47,6 +47,8 @@ static int open_devices(struct check *c, int nr, char **paths)
 	for (i = 0; !r && i < NR_DEVS; i++)
 		if (c->devs[i].path)
 			r = bdev_open(&c->devs[i], 0, c->why);
+	if (!r && nr == NR_DEVS)
+		r = devices_order(c->devs, c->why);
 	return r;
 }
 
@@ -66,7 +68,7 @@ static int exit_code(const struct check *c, int r)
 		return tool_exit_code(r);
 	if (c->audit.nr[AUDIT_RECOVERABLE] || c->audit.nr[AUDIT_ERROR])
 		return TOOL_UNCORRECTED;
-	return TOOL_OK;
+	return c->audit.mismatch ? TOOL_OPERATIONAL : TOOL_OK;
 }
 
 static const char *verdict(const struct check *c, int r)
@@ -85,12 +87,15 @@ static const char *verdict(const struct check *c, int r)
 	}
 	if (c->audit.nr[AUDIT_ERROR])
 		return "damaged";
-	return c->audit.nr[AUDIT_RECOVERABLE] ? "recoverable" : "good";
+	if (c->audit.nr[AUDIT_RECOVERABLE])
+		return "recoverable";
+	return c->audit.mismatch ? "mismatch" : "good";
 }
 
 static const char * const level_names[AUDIT_NR_LEVELS] = {
 	[AUDIT_NOTE] = "note",
 	[AUDIT_RECOVERABLE] = "recoverable",
+	[AUDIT_MISMATCH] = "mismatch",
 	[AUDIT_ERROR] = "error",
 };
 
@@ -142,16 +147,21 @@ static void print_summary(const struct check *c)
 static void print_report(const struct check *c, const char *text)
 {
 	const struct audit *a = &c->audit;
-	u64 left =
-		a->nr[AUDIT_NOTE] + a->nr[AUDIT_RECOVERABLE] + a->nr[AUDIT_ERROR] - a->nr_findings;
+	u64 left = 0;
 	unsigned int i;
 
+	for (i = 0; i < AUDIT_NR_LEVELS; i++)
+		left += a->nr[i];
+	left -= a->nr_findings;
 	print_summary(c);
 	for (i = 0; i < a->nr_findings; i++)
 		print_finding(&a->findings[i]);
 	if (left)
 		printf("... and %llu more\n", ull(left));
-	printf("%s: %s\n", c->devs[DEV_META].path, text);
+	printf("%s: %s", c->devs[DEV_META].path, text);
+	if (a->mismatch)
+		printf("%s%s", *text ? "; " : "not damaged, but ", a->mismatch);
+	printf("\n");
 }
 
 /* ---- output for programs ---- */
@@ -220,6 +230,7 @@ static void print_json(const struct check *c, int r)
 		json_contents(&j, a);
 	json_u64(&j, "notes", a->nr[AUDIT_NOTE]);
 	json_u64(&j, "recoverable", a->nr[AUDIT_RECOVERABLE]);
+	json_u64(&j, "mismatches", a->nr[AUDIT_MISMATCH]);
 	json_u64(&j, "errors", a->nr[AUDIT_ERROR]);
 	json_findings(&j, a);
 	json_end(&j);
@@ -237,7 +248,10 @@ static void print_text(const struct check *c, int r)
 	} else if (c->audit.nr[AUDIT_ERROR]) {
 		print_report(c, "DAMAGED");
 	} else if (c->audit.nr[AUDIT_RECOVERABLE]) {
-		print_report(c, "damaged, but all of it can be made good: the target will start");
+		print_report(c, c->audit.mismatch ? "damaged, but all of it can be made good" :
+			     "damaged, but all of it can be made good: the target will start");
+	} else if (c->audit.mismatch) {
+		print_report(c, "");
 	} else {
 		print_report(c, "good");
 	}
@@ -290,7 +304,7 @@ const struct verb verb_check = {
 "  --json   output for programs\n"
 "  --force  check also if the metadata device is in use\n"
 "\n"
-"Exit code: 0 good, 4 damage found, 8 could not be checked, 16 usage, 32 cancelled,\n"
-"64 written by a newer version.\n",
+"Exit code: 0 good, 4 damage found, 8 could not be checked, or the devices don't belong\n"
+"together, 16 usage, 32 cancelled, 64 written by a newer version.\n",
 	.run = run_check,
 };

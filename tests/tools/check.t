@@ -246,38 +246,67 @@ verdict 0 good good "unknown compat feature"
 # ---- device headers ----
 fresh
 run "$DMTIER" check ssd2 hdd meta
-is "$RC" 4 "another tier device's SSD"
-like "$OUT" "error: device header: ssd2 belongs to another tier device" "... says why"
+is "$RC" 8 "another tier device's SSD"
+like "$OUT" "mismatch: device header: ssd2 belongs to another tier device" "... says why"
+like "$OUT" "meta: not damaged, but this SSD is not the one of this metadata$" "... and that the metadata are good"
+run "$DMTIER" check --json ssd2 hdd meta
+is "$RC $(field '[.verdict, .exit_code, .errors, .mismatches, .findings[0].level] | join(" ")')" \
+	"8 mismatch 8 0 1 mismatch" "... --json"
+json_ok "... JSON"
+image blank 20M
+run "$DMTIER" check blank hdd meta
+is "$RC" 8 "a blank SSD"
+like "$OUT" "blank is not the fast device .*not damaged, but this SSD is not the one of this metadata$" "... says why"
+flip meta 50
+run "$DMTIER" check ssd2 hdd meta
+is "$RC" 4 "another's SSD, and damage that can be made good"
+like "$OUT" "meta: damaged, but all of it can be made good; this SSD is not the one of this metadata$" "... tells both"
+run "$DMTIER" check --json ssd2 hdd meta
+is "$RC $(field .verdict)" "4 recoverable" "... --json"
+fresh
 run "$DMTIER" check meta
 is "$RC" 0 "without devices only the metadata count"
 fresh
 zero_block ssd 0
-verdict 4 damaged "is not the fast device of a tier device" "SSD without a header"
+verdict 8 mismatch "is not the fast device of a tier device" "SSD without a header"
 fresh
 flip ssd 100
 verdict 4 damaged "ssd: its header: .*checksum" "damaged device header"
 fresh
 meta_edit ssd header generation 0
-verdict 4 damaged "its data are out of date" "stale SSD"
+verdict 8 mismatch "its data are out of date.*not damaged, but this SSD and this metadata are not of the same time" "stale SSD"
 meta_edit meta sb flags 4
 verdict 0 good good "SSD one generation behind while activating"
 fresh
 meta_edit meta sb generation 7
-verdict 4 damaged "last in use at activation 1, the metadata at 7" "older SSD"
+verdict 8 mismatch "last in use at activation 1, the metadata at 7" "older SSD"
 fresh
 meta_edit ssd header generation 9
-verdict 4 damaged "the metadata are out of date" "older metadata"
+verdict 8 mismatch "the metadata are out of date" "older metadata"
 fresh
 meta_edit ssd header block_sectors 8
 verdict 4 damaged "disagree about its layout" "header that disagrees"
 fresh
 truncate -s 19M ssd
-verdict 4 damaged "the metadata count on" "SSD too small"
+verdict 0 good "note: fast device: ssd has shrunk to 38912 sectors" "SSD made smaller"
+meta_edit meta slot 5 100 f 1
+verdict 0 good "note: fast device: ssd has shrunk" "... with dirty data before its end"
+meta_edit meta slot 1200 101 f 1
+verdict 4 damaged "error: fast device: ssd has shrunk .*1 slots with dirty data are behind its end" "... and behind it"
+truncate -s 1M ssd
+verdict 4 damaged "not enough for a block" "SSD far too small"
 fresh
+run "$DMTIER" check hdd ssd meta
+is "$RC" 8 "SSD and HDD in the wrong order"
+like "$ERR" "wrong order: .*so ssd hdd meta" "... says what is right"
+run "$DMTIER" check --json meta ssd hdd
+is "$RC $(field .verdict)" "8 not checked" "all in the wrong order"
+json_ok "... JSON"
 image small 63M
 run "$DMTIER" check ssd small meta
-is "$RC" 4 "HDD too small"
-like "$OUT" "small has [0-9]* sectors, the tier device" "... says why"
+is "$RC" 8 "HDD too small"
+like "$OUT" "mismatch: slow device: small has [0-9]* sectors, the tier device" "... says why"
+like "$OUT" "meta: not damaged, but this HDD is not the one of this metadata$" "... and that the metadata are good"
 fresh
 crc=$(python3 - <<'PY'
 c = 0xffffffff

@@ -72,7 +72,19 @@ like "$ERR" "ssd2 belongs to another tier device" "... says why"
 dmtier_is 8 "another tier device's METADATA" table ssd hdd meta2
 dmtier_is 8 "HDD too small" table ssd hdd2 meta
 like "$ERR" "not its slow device" "... says why"
-dmtier_is 8 "wrong order" table meta hdd ssd
+dmtier_is 8 "SSD and HDD in the wrong order" table hdd ssd meta
+like "$ERR" "wrong order: it is SSD HDD METADATA, so ssd hdd meta [(]ssd is the SSD of the metadata on meta[)]" "... says what is right"
+dmtier_is 8 "SSD and METADATA in the wrong order" table meta hdd ssd
+like "$ERR" "so ssd hdd meta" "... says what is right"
+dmtier_is 8 "all in the wrong order" table meta ssd hdd
+like "$ERR" "so ssd hdd meta" "... says what is right"
+dmtier_is 8 "wrong order, and another's SSD" table ssd2 meta hdd
+like "$ERR" "wrong order: it is SSD HDD METADATA, but meta holds the metadata" "... says what it knows"
+dmtier_is 8 "create in the wrong order" create x hdd ssd meta
+like "$ERR" "so ssd hdd meta" "... says what is right"
+truncate -s 299M ssd
+dmtier_is 0 "an SSD that was made smaller" table ssd hdd meta
+truncate -s 300M ssd
 dmtier_is 8 "the same device twice" table ssd ssd meta
 dmtier_is 8 "blank METADATA" table ssd hdd hdd2
 meta_edit meta sb version 2

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <endian.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <linux/crc32c.h>
@@ -20,6 +21,7 @@
  * @cancel: polled
  * @g: geometry in force
  * @seed: of the checksums
+ * @ssd_good: @ssd is the one that the superblock speaks of
  * @clean: the superblock says so
  * @ring: image of the journal, or NULL
  * @touched: bit a slot page: the journal changes it
@@ -38,6 +40,7 @@ struct walk {
 	const volatile int *cancel;
 	const struct tier_geometry *g;
 	u32 seed;
+	bool ssd_good;
 	bool clean;
 	void *ring;
 	u64 *touched;
@@ -229,10 +232,9 @@ int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *wh
 	void *buf;
 	int r;
 
-	if (ssd->bytes / 512 < sb->geometry.devs[0].sectors)
-		return text_why(why, -ENOSPC, "%s has %llu sectors, the metadata count on %llu",
-				ssd->path, ull(ssd->bytes / 512),
-				ull(sb->geometry.devs[0].sectors));
+	if (ssd->bytes < TIER_META_BLOCK_SIZE)
+		return text_why(why, -ENODEV, "%s is too small for the fast device of a tier device",
+				ssd->path);
 	buf = bdev_alloc(TIER_META_BLOCK_SIZE);
 	r = bdev_read(ssd, buf, TIER_META_BLOCK_SIZE, 0);
 	if (r) {
@@ -275,6 +277,21 @@ static void report_changed(struct walk *w, const char *path, const char *what)
 		     "the copies on the SSD will be dropped");
 }
 
+/* no damage, but this is not the device; @which says so in short */
+static void __attribute__((format(printf, 4, 5)))
+mismatch(struct walk *w, const char *structure, const char *which, const char *fmt, ...)
+{
+	char text[TEXT_LEN];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	find(w->a, AUDIT_MISMATCH, structure, -1, -1, "%s", text);
+	if (!w->a->mismatch)
+		w->a->mismatch = which;
+}
+
 static int audit_slow_device(struct walk *w)
 {
 	const struct tier_fingerprint *fp = &w->a->sb.fp[1];
@@ -285,9 +302,9 @@ static int audit_slow_device(struct walk *w)
 		return 0;
 	sectors = w->hdd->bytes / 512;
 	if (sectors < w->g->nr_sectors)
-		find(w->a, AUDIT_ERROR, "slow device", -1, -1,
-		     "%s has %llu sectors, the tier device %llu", w->hdd->path, ull(sectors),
-		     ull(w->g->nr_sectors));
+		mismatch(w, "slow device", "this HDD is not the one of this metadata",
+			 "%s has %llu sectors, the tier device %llu", w->hdd->path, ull(sectors),
+			 ull(w->g->nr_sectors));
 	else if (!w->clean || !fp->sectors)
 		return 0;
 	else if (fp->sectors != sectors)
@@ -303,9 +320,44 @@ static int audit_slow_device(struct walk *w)
 static int audit_fast(struct walk *w)
 {
 	char why[TEXT_LEN];
+	int r = w->ssd ? audit_fast_device(&w->a->sb, w->ssd, why) : 0;
 
-	if (w->ssd && audit_fast_device(&w->a->sb, w->ssd, why))
+	if (r == -ENODEV)
+		mismatch(w, "device header", "this SSD is not the one of this metadata", "%s", why);
+	else if (r == -ESTALE)
+		mismatch(w, "device header", "this SSD and this metadata are not of the same time", "%s",
+			 why);
+	else if (r)
 		find(w->a, AUDIT_ERROR, "device header", -1, -1, "%s", why);
+	w->ssd_good = !r;
+	return 0;
+}
+
+/* after the mapping: an SSD that was made smaller loses clean copies; dirty ones it must not lose */
+static int audit_fast_size(struct walk *w)
+{
+	const struct tier_dev_geometry *d = &w->g->devs[0];
+	u64 sectors, s, lost = 0;
+
+	if (!w->ssd || !w->ssd_good)
+		return 0;
+	sectors = w->ssd->bytes / 512;
+	if (sectors >= d->sectors)
+		return 0;
+	for (s = 0; s < w->g->nr_slots; s++)
+		if (d->data_start + (s + 1) * w->g->block_sectors > sectors)
+			lost += !!w->a->records[s].dirty;
+	if (sectors < d->data_start + w->g->block_sectors)
+		find(w->a, AUDIT_ERROR, "fast device", -1, -1,
+		     "%s has %llu sectors, that is not enough for a block", w->ssd->path, ull(sectors));
+	else if (lost)
+		find(w->a, AUDIT_ERROR, "fast device", -1, -1,
+		     "%s has shrunk to %llu sectors, and %llu slots with dirty data are behind its end: the target will not start until it has %llu again",
+		     w->ssd->path, ull(sectors), ull(lost), ull(d->sectors));
+	else
+		find(w->a, AUDIT_NOTE, "fast device", -1, -1,
+		     "%s has shrunk to %llu sectors, from %llu: the copies behind its end will be dropped",
+		     w->ssd->path, ull(sectors), ull(d->sectors));
 	return 0;
 }
 
@@ -732,8 +784,8 @@ int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd,
 {
 	/* pages come after the journal, what depends on the dirty data after the mapping */
 	static int (*const steps[])(struct walk * w) = {
-		audit_flags,   audit_fast,  audit_journal, audit_intent,      audit_slot_pages,
-		apply_journal, audit_hints, audit_mapping, audit_slow_device,
+		audit_flags,   audit_fast,  audit_journal, audit_intent,    audit_slot_pages,
+		apply_journal, audit_hints, audit_mapping, audit_fast_size, audit_slow_device,
 	};
 	struct walk *w;
 	unsigned int i;

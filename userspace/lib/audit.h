@@ -15,12 +15,14 @@
  * @AUDIT_NOTE: in order, and worth knowing: traces of a power cut, for example
  * @AUDIT_RECOVERABLE: damage, but a second copy or the journal holds what is needed: the target
  * starts
+ * @AUDIT_MISMATCH: no damage, but the devices given do not belong together
  * @AUDIT_ERROR: damage, or a contradiction, that nothing here makes good
  * @AUDIT_NR_LEVELS: their number
  */
 enum audit_level {
 	AUDIT_NOTE,
 	AUDIT_RECOVERABLE,
+	AUDIT_MISMATCH,
 	AUDIT_ERROR,
 	AUDIT_NR_LEVELS,
 };
@@ -54,6 +56,7 @@ struct audit_finding {
  * @dirty_granules: in all slots
  * @intent_regions: regions marked "copies may disagree"
  * @records: one a slot, what journal and pages say together; NULL if audit_run() did not come so far
+ * @mismatch: which devices do not belong together, in short; NULL if all do
  * @findings: in the order found
  * @nr_findings: kept
  * @nr: of each level, also those not kept
@@ -68,6 +71,7 @@ struct audit {
 	u64 dirty_granules;
 	u64 intent_regions;
 	struct tier_record *records;
+	const char *mismatch;
 	struct audit_finding *findings;
 	unsigned int nr_findings;
 	u64 nr[AUDIT_NR_LEVELS];
@@ -104,8 +108,9 @@ int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd,
  * @ssd: open
  * @why: TEXT_LEN bytes
  *
+ * Its size is not looked at: it may shrink.
  * Return: 0; -ENODEV: foreign or blank; -ESTALE: it missed an activation; -EILSEQ: its header is
- * damaged; -ENOSPC: too small; -EIO.
+ * damaged; -EIO.
  */
 int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *why);
 

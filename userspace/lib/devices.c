@@ -41,6 +41,58 @@ static int fits_together(const struct bdev *devs, const struct tier_sb *sb, char
 	return audit_fast_device(sb, &devs[DEV_SSD], why);
 }
 
+/* number of the device that holds metadata, the one where they belong first; NR_DEVS: none */
+static unsigned int find_metadata(const struct bdev *devs, struct audit *a)
+{
+	static const unsigned int order[NR_DEVS] = { DEV_META, DEV_SSD, DEV_HDD };
+	char ignored[TEXT_LEN];
+	unsigned int i;
+
+	for (i = 0; i < NR_DEVS; i++) {
+		if (!audit_superblock(a, &devs[order[i]], ignored))
+			return order[i];
+		audit_free(a);
+	}
+	return NR_DEVS;
+}
+
+/* number of the device that is the fast one of @sb; NR_DEVS: none */
+static unsigned int find_fast(const struct bdev *devs, const struct tier_sb *sb)
+{
+	char ignored[TEXT_LEN];
+	unsigned int i;
+	int r;
+
+	for (i = 0; i < NR_DEVS; i++) {
+		r = audit_fast_device(sb, &devs[i], ignored);
+		if (!r || r == -ESTALE)
+			return i;
+	}
+	return NR_DEVS;
+}
+
+int devices_order(const struct bdev *devs, char *why)
+{
+	unsigned int meta, fast;
+	struct audit a;
+
+	meta = find_metadata(devs, &a);
+	if (meta == NR_DEVS)
+		return 0;
+	fast = find_fast(devs, &a.sb);
+	audit_free(&a);
+	if (meta == DEV_META && (fast == DEV_SSD || fast == NR_DEVS))
+		return 0;
+	if (fast == NR_DEVS || fast == meta)
+		return text_why(why, -EINVAL,
+				"wrong order: it is SSD HDD METADATA, but %.300s holds the metadata",
+				devs[meta].path);
+	return text_why(why, -EINVAL,
+			"wrong order: it is SSD HDD METADATA, so %.250s %.250s %.250s (%.100s is the SSD of the metadata on %.100s)",
+			devs[fast].path, devs[NR_DEVS - meta - fast].path, devs[meta].path,
+			devs[fast].path, devs[meta].path);
+}
+
 int devices_open_sb(struct bdev *devs, char **paths, struct audit *a, char *why)
 {
 	unsigned int i;
@@ -50,6 +102,8 @@ int devices_open_sb(struct bdev *devs, char **paths, struct audit *a, char *why)
 	r = devices_identify(devs, paths, why);
 	for (i = 0; !r && i < NR_DEVS; i++)
 		r = bdev_open(&devs[i], 0, why);
+	if (!r)
+		r = devices_order(devs, why);
 	if (!r)
 		r = audit_superblock(a, &devs[DEV_META], why);
 	if (!r)

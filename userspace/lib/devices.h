@@ -27,6 +27,16 @@ extern const char * const device_names[NR_DEVS];
 int devices_identify(struct bdev *devs, char **paths, char *why);
 
 /**
+ * devices_order() - refuse devices that say themselves that they belong in another order
+ * @devs: NR_DEVS of them, open
+ * @why: TEXT_LEN bytes
+ *
+ * The metadata and the fast device of a tier device can be told, the slow device can't.
+ * Return: 0, also if nothing can be told; -EINVAL.
+ */
+int devices_order(const struct bdev *devs, char *why);
+
+/**
  * devices_open_sb() - identify, open for reading and see that they belong together
  * @devs: NR_DEVS of them
  * @paths: NR_DEVS of them, kept
