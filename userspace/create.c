@@ -34,7 +34,7 @@ static int create_device(const char *name, char **paths, const struct table_opti
 	struct audit a;
 	int r, code;
 
-	r = devices_open_sb(devs, paths, &a, why);
+	r = devices_open_sb(devs, paths, table_feature(opt, "accept_new_fast"), &a, why);
 	if (!r)
 		r = refuse_files(devs, why);
 	code = tool_exit_code(r);

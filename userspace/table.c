@@ -17,14 +17,17 @@ static int print_table(char **paths, const struct table_options *opt)
 	char *params;
 	int code;
 
-	code = tool_exit_code(devices_open_sb(devs, paths, &a, why));
+	code = tool_exit_code(devices_open_sb(devs, paths, table_feature(opt, "accept_new_fast"), &a,
+					      why));
 	if (code == TOOL_OK) {
 		params = table_params(&a.sb, paths, opt, why);
-		if (params)
+		if (params) {
 			printf("0 %llu " TABLE_TARGET " %s\n",
 			       (unsigned long long)a.sb.geometry.nr_sectors, params);
-		else
+			table_warn_policy(opt);
+		} else {
 			code = TOOL_USAGE;
+		}
 		free(params);
 	}
 	if (code != TOOL_OK)

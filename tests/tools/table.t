@@ -50,6 +50,33 @@ dmtier_is 16 "next behind what is no filter" table --policy "lru next clock2q" s
 like "$ERR" "lru is no filter" "... says why"
 dmtier_is 0 "filter of the default policy" table --policy "seqbypass" ssd hdd meta
 dmtier_is 0 "a policy that only the kernel knows" table --policy "other key 1" ssd hdd meta
+like "$OUT" " other 2 key 1$" "... is printed"
+like "$ERR" "warning: unknown policy 'other': kernel $(uname -r) has no module dm-tier-other .*known are default, .*clock2q" "... with a warning"
+for p in default builtin "seqbypass next lru" "hotspot hysteresis 3"; do
+	dmtier_is 0 "policy $p" table --policy "$p" ssd hdd meta
+	is "$ERR" "" "... no warning"
+done
+dmtier_is 0 "a policy that only the kernel knows, behind a filter" table --policy "seqbypass read_cutoff_sectors 8 next other" ssd hdd meta
+like "$ERR" "unknown policy 'other'" "... with a warning"
+# modules of others, by file and by alias
+mkdir -p "modules/$(uname -r)"
+echo "updates/dm-tier-my-own.ko.xz: updates/dm-tier/dm-tier.ko" >"modules/$(uname -r)/modules.dep"
+echo "alias dm-tier-third third_party" >"modules/$(uname -r)/modules.alias"
+with_modules()	# POLICY
+{
+	# shellcheck disable=SC2016
+	run unshare -rm sh -c 'mount --bind modules /lib/modules && exec "$0" table --policy "$1" ssd hdd meta' "$DMTIER" "$1"
+}
+if unshare -rm mount --bind modules /lib/modules 2>/dev/null; then
+	for p in my-own my_own third; do
+		with_modules "$p"
+		is "$RC $ERR" "0 " "policy $p, of which there is a module"
+	done
+	with_modules own
+	like "$ERR" "no module dm-tier-own" "part of a module's name is none"
+else
+	skip "no mount namespaces"
+fi
 dmtier_is 16 "empty policy" table --policy "" ssd hdd meta
 
 # names with blanks and backslashes are quoted as device-mapper wants it
@@ -69,6 +96,7 @@ image hdd2 512M
 "$DMTIER" format --force ssd hdd meta >/dev/null
 dmtier_is 8 "another tier device's SSD" table ssd2 hdd meta
 like "$ERR" "ssd2 belongs to another tier device" "... says why"
+dmtier_is 0 "... with accept_new_fast the kernel judges it" table --feature accept_new_fast ssd2 hdd meta
 dmtier_is 8 "another tier device's METADATA" table ssd hdd meta2
 dmtier_is 8 "HDD too small" table ssd hdd2 meta
 like "$ERR" "not its slow device" "... says why"

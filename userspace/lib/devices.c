@@ -29,16 +29,18 @@ int devices_identify(struct bdev *devs, char **paths, char *why)
 	return 0;
 }
 
-static int fits_together(const struct bdev *devs, const struct tier_sb *sb, char *why)
+static int fits_together(const struct bdev *devs, const struct tier_sb *sb, bool new_fast, char *why)
 {
 	u64 sectors = devs[DEV_HDD].bytes / 512;
+	int r;
 
 	if (sectors < sb->geometry.nr_sectors)
 		return text_why(why, -ENOSPC,
 				"%s has %llu sectors, the tier device %llu: not its slow device",
 				devs[DEV_HDD].path, (unsigned long long)sectors,
 				(unsigned long long)sb->geometry.nr_sectors);
-	return audit_fast_device(sb, &devs[DEV_SSD], why);
+	r = audit_fast_device(sb, &devs[DEV_SSD], why);
+	return new_fast && (r == -ENODEV || r == -ESTALE) ? 0 : r;
 }
 
 /* number of the device that holds metadata, the one where they belong first; NR_DEVS: none */
@@ -93,7 +95,7 @@ int devices_order(const struct bdev *devs, char *why)
 			devs[fast].path, devs[meta].path);
 }
 
-int devices_open_sb(struct bdev *devs, char **paths, struct audit *a, char *why)
+int devices_open_sb(struct bdev *devs, char **paths, bool new_fast, struct audit *a, char *why)
 {
 	unsigned int i;
 	int r;
@@ -107,7 +109,7 @@ int devices_open_sb(struct bdev *devs, char **paths, struct audit *a, char *why)
 	if (!r)
 		r = audit_superblock(a, &devs[DEV_META], why);
 	if (!r)
-		r = fits_together(devs, &a->sb, why);
+		r = fits_together(devs, &a->sb, new_fast, why);
 	return r;
 }
 

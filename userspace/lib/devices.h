@@ -40,13 +40,14 @@ int devices_order(const struct bdev *devs, char *why);
  * devices_open_sb() - identify, open for reading and see that they belong together
  * @devs: NR_DEVS of them
  * @paths: NR_DEVS of them, kept
+ * @new_fast: the SSD may be another one than that of the metadata: the kernel is to judge it
  * @a: gets the superblock; to be freed with audit_free()
  * @why: TEXT_LEN bytes
  *
  * The devices may be in use.
  * Return: 0 or -errno; -EPROTONOSUPPORT for metadata of a newer version.
  */
-int devices_open_sb(struct bdev *devs, char **paths, struct audit *a, char *why);
+int devices_open_sb(struct bdev *devs, char **paths, bool new_fast, struct audit *a, char *why);
 
 /**
  * devices_refuse_live() - what a running target writes meanwhile looks like damage

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 #include <linux/err.h>
 
 #include "policy-registry.h"
@@ -49,4 +53,89 @@ int policy_words_check(unsigned int argc, char **argv, char *why)
 	text_why(why, 0, "%s", error ? error : "the policy cannot be made");
 	add_help(argc, argv, why);
 	return -EINVAL;
+}
+
+/* ---- policies that come as modules of others ---- */
+
+/* in names of modules - and _ are the same */
+static void underscores(char *s)
+{
+	for (; *s; s++)
+		if (*s == '-')
+			*s = '_';
+}
+
+/* does a line of modules.* have the text, right before one of the characters @end? */
+static bool line_has(const char *line, const char *text, const char *end)
+{
+	const char *at = strstr(line, text);
+
+	return at && at[strlen(text)] && strchr(end, at[strlen(text)]);
+}
+
+static bool file_has(const char *release, const char *name, const char *text, const char *end)
+{
+	char *path = text_format("/lib/modules/%s/%s", release, name), *line = NULL;
+	FILE *f = fopen(path, "re");
+	bool found = false;
+	size_t size = 0;
+
+	free(path);
+	if (!f)
+		return false;
+	while (!found && getline(&line, &size, f) > 0) {
+		underscores(line);
+		found = line_has(line, text, end);
+	}
+	free(line);
+	fclose(f);
+	return found;
+}
+
+/* can the running kernel have the module that it would ask for? */
+static bool module_there(const char *policy, const char *release)
+{
+	char *sys = text_format("/sys/module/dm_tier_%s", policy);
+	char *file = text_format("/dm_tier_%s", policy);
+	char *alias = text_format("alias dm_tier_%s", policy);
+	bool there;
+
+	underscores(sys);
+	underscores(file);
+	underscores(alias);
+	there = !access(sys, F_OK) || file_has(release, "modules.dep", file, ".") ||
+		file_has(release, "modules.builtin", file, ".") ||
+		file_has(release, "modules.alias", alias, " ");
+	free(sys);
+	free(file);
+	free(alias);
+	return there;
+}
+
+static bool kernel_has(const char *policy, const char *release)
+{
+	static const char * const own[] = { "default", "builtin" };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+		if (!strcmp(policy, own[i]))
+			return true;
+	return tier_policy_find(policy) || module_there(policy, release);
+}
+
+void policy_words_warn(unsigned int argc, char **argv)
+{
+	struct tier_policy_type *type;
+	char *known = text_format("default");
+	struct utsname u;
+	unsigned int i;
+
+	for (i = 0; (type = tier_policy_nth(i)); i++)
+		known = text_append(known, ", %s", type->name);
+	for (i = 0; !uname(&u) && i < argc; i++)
+		if ((i == 0 || (i % 2 == 0 && !strcmp(argv[i - 1], "next"))) &&
+		    !kernel_has(argv[i], u.release))
+			text_warn("unknown policy '%s': kernel %s has no module dm-tier-%s and will refuse it; known are %s",
+				  argv[i], u.release, argv[i], known);
+	free(known);
 }

@@ -14,4 +14,13 @@
  */
 int policy_words_check(unsigned int argc, char **argv, char *why);
 
+/**
+ * policy_words_warn() - warn about policies that the running kernel does not have
+ * @argc: number of words
+ * @argv: NAME [KEY VALUE]... [next NAME [KEY VALUE]...]...
+ *
+ * Those of this version and those for which there is a module dm-tier-NAME, or an alias of that name, pass.
+ */
+void policy_words_warn(unsigned int argc, char **argv);
+
 #endif /* TIER_TOOLS_POLICY_WORDS_H */

@@ -117,6 +117,31 @@ static int accepted(const char *params, char *why)
 	return r;
 }
 
+bool table_feature(const struct table_options *opt, const char *word)
+{
+	char *copy = text_format("%s", opt->features ? opt->features : "");
+	unsigned int argc, i;
+	char **argv = table_split(copy, &argc);
+	bool found = false;
+
+	for (i = 0; i < argc; i++)
+		found |= !strcmp(argv[i], word);
+	free(argv);
+	free(copy);
+	return found;
+}
+
+void table_warn_policy(const struct table_options *opt)
+{
+	char *copy = text_format("%s", opt->policy ? opt->policy : TABLE_DEFAULT_POLICY);
+	unsigned int argc;
+	char **argv = table_split(copy, &argc);
+
+	policy_words_warn(argc, argv);
+	free(argv);
+	free(copy);
+}
+
 char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt,
 		   char *why)
 {

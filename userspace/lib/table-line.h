@@ -3,6 +3,8 @@
 #ifndef TIER_TOOLS_TABLE_LINE_H
 #define TIER_TOOLS_TABLE_LINE_H
 
+#include <stdbool.h>
+
 #include "core/codec.h"
 
 #define TABLE_TARGET		"tier"
@@ -44,6 +46,21 @@ enum {
 bool table_option(struct table_options *opt, int option, const char *value);
 
 void table_options_free(struct table_options *opt);
+
+/**
+ * table_feature() - is a feature among the options?
+ * @opt: options
+ * @word: feature
+ */
+bool table_feature(const struct table_options *opt, const char *word);
+
+/**
+ * table_warn_policy() - warn if a policy is none that the running kernel can have
+ * @opt: options
+ *
+ * For lines that are not given to the kernel at once: it would have its own word for it.
+ */
+void table_warn_policy(const struct table_options *opt);
 
 /**
  * table_params() - make the words behind the target's name
