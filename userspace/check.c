@@ -10,12 +10,15 @@
 #include "dmtier.h"
 #include "lib/devices.h"
 #include "lib/json.h"
+#include "lib/superblock.h"
 #include "lib/text.h"
 
 /**
  * struct check - a run of this verb
  * @json: output for programs
  * @force: also if the device is in use
+ * @clear: take the mark "needs check" off if nothing else is wrong
+ * @cleared: that was done
  * @nr_devs: 1 or NR_DEVS
  * @devs: the metadata device is always number DEV_META
  * @audit: result
@@ -24,6 +27,8 @@
 struct check {
 	bool json;
 	bool force;
+	bool clear;
+	bool cleared;
 	struct bdev devs[NR_DEVS];
 	struct audit audit;
 	char why[TEXT_LEN];
@@ -46,7 +51,8 @@ static int open_devices(struct check *c, int nr, char **paths)
 		r = devices_refuse_live(&c->devs[DEV_META], c->force, c->why);
 	for (i = 0; !r && i < NR_DEVS; i++)
 		if (c->devs[i].path)
-			r = bdev_open(&c->devs[i], 0, c->why);
+			r = bdev_open(&c->devs[i],
+				      c->clear && i == DEV_META ? BDEV_WRITE | BDEV_EXCLUSIVE : 0, c->why);
 	if (!r && nr == NR_DEVS)
 		r = devices_order(c->devs, c->why);
 	return r;
@@ -60,6 +66,28 @@ static int audit(struct check *c)
 	return audit_run(&c->audit, &c->devs[DEV_META], ssd, hdd, &tool_cancelled, c->why);
 }
 
+/* the mark is the one thing that is wrong: take it off, and look again */
+static int clear_mark(struct check *c)
+{
+	int r;
+
+	if (!(c->audit.sb.flags & TIER_SB_NEEDS_CHECK))
+		return 0;
+	if (c->audit.nr[AUDIT_ERROR] > 1)
+		return text_why(c->why, -EILSEQ,
+				"%.300s is damaged: the mark \"needs check\" stays; check without --clear-needs-check says what is wrong",
+				c->devs[DEV_META].path);
+	if (c->audit.mismatch)
+		return text_why(c->why, -ENODEV,
+				"these devices do not belong together: the mark \"needs check\" stays");
+	r = superblock_clear_needs_check(&c->devs[DEV_META], &c->audit.sb, c->why);
+	if (r)
+		return r;
+	c->cleared = true;
+	audit_free(&c->audit);
+	return audit(c);
+}
+
 static int exit_code(const struct check *c, int r)
 {
 	if (r == -EILSEQ)
@@ -68,7 +96,9 @@ static int exit_code(const struct check *c, int r)
 		return tool_exit_code(r);
 	if (c->audit.nr[AUDIT_RECOVERABLE] || c->audit.nr[AUDIT_ERROR])
 		return TOOL_UNCORRECTED;
-	return c->audit.mismatch ? TOOL_OPERATIONAL : TOOL_OK;
+	if (c->audit.mismatch)
+		return TOOL_OPERATIONAL;
+	return c->cleared ? TOOL_CORRECTED : TOOL_OK;
 }
 
 static const char *verdict(const struct check *c, int r)
@@ -224,6 +254,7 @@ static void print_json(const struct check *c, int r)
 	json_string(&j, "device", c->devs[DEV_META].path);
 	json_string(&j, "verdict", verdict(c, r));
 	json_u64(&j, "exit_code", (u64)exit_code(c, r));
+	json_bool(&j, "mark_cleared", c->cleared);
 	if (r)
 		json_string(&j, "error", c->why);
 	else
@@ -253,16 +284,17 @@ static void print_text(const struct check *c, int r)
 	} else if (c->audit.mismatch) {
 		print_report(c, "");
 	} else {
-		print_report(c, "good");
+		print_report(c, c->cleared ? "good; the mark \"needs check\" was taken off" : "good");
 	}
 }
 
 static int run_check(int argc, char **argv)
 {
-	enum { JSON = OPT_OWN, FORCE };
+	enum { JSON = OPT_OWN, FORCE, CLEAR };
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, JSON },
 		{ "force", no_argument, NULL, FORCE },
+		{ "clear-needs-check", no_argument, NULL, CLEAR },
 		TOOL_OPTIONS
 	};
 	struct check c = { .devs = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 } } };
@@ -273,11 +305,17 @@ static int run_check(int argc, char **argv)
 			c.json = true;
 		else if (o == FORCE)
 			c.force = true;
+		else if (o == CLEAR)
+			c.clear = true;
 		else
 			tool_common_option(&verb_check, o, &code);
 	}
 	if (code != TOOL_CONTINUE)
 		return code;
+	if (c.clear && c.force) {
+		text_error("--clear-needs-check writes: it does not go with --force, which is for devices in use");
+		return tool_usage(&verb_check);
+	}
 	argc -= optind;
 	if (argc != 1 && argc != NR_DEVS) {
 		text_error("it takes METADATA, or SSD HDD METADATA");
@@ -286,6 +324,8 @@ static int run_check(int argc, char **argv)
 	r = open_devices(&c, argc, argv + optind);
 	if (!r)
 		r = audit(&c);
+	if (!r && c.clear)
+		r = clear_mark(&c);
 	if (c.json)
 		print_json(&c, r);
 	else
@@ -298,13 +338,16 @@ static int run_check(int argc, char **argv)
 
 const struct verb verb_check = {
 	.name = "check",
-	.synopsis = "[--json] [--force] METADATA\n[--json] [--force] SSD HDD METADATA",
-	.summary = "check the metadata of a tier device; changes nothing",
+	.synopsis = "[--json] [--force | --clear-needs-check] METADATA\n"
+		    "[--json] [--force | --clear-needs-check] SSD HDD METADATA",
+	.summary = "check the metadata of a tier device; changes nothing without being told",
 	.help =
-"  --json   output for programs\n"
-"  --force  check also if the metadata device is in use\n"
+"  --json               output for programs\n"
+"  --force              check also if the metadata device is in use\n"
+"  --clear-needs-check  if the only thing wrong is the mark that a failed write left, take it off:\n"
+"                       the device can start then, as after a power cut\n"
 "\n"
-"Exit code: 0 good, 4 damage found, 8 could not be checked, or the devices don't belong\n"
+"Exit code: 0 good, 1 the mark was taken off, 4 damage found, 8 could not be checked, or the devices don't belong\n"
 "together, 16 usage, 32 cancelled, 64 written by a newer version.\n",
 	.run = run_check,
 };

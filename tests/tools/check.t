@@ -137,6 +137,36 @@ verdict 0 good "last stop +not clean" "intent after a power cut"
 fresh
 meta_edit meta sb flags 2
 verdict 4 damaged "marked \"needs check\"" "needs_check"
+dmtier_is 1 "... can be taken off" check --clear-needs-check --json ssd hdd meta
+json_ok "... and is JSON"
+is "$(field '[.verdict, .exit_code, .needs_check, .mark_cleared] | join(" ")')" "good 1 false true" "... and then all is good"
+verdict 0 good "good" "... from then on"
+dmtier_is 0 "... and not a second time" check --clear-needs-check meta
+for copy in 0 1; do
+	fresh
+	meta_edit meta sb flags 2
+	flip meta $(($(offset_of meta sb 0 $copy) + 40))
+	dmtier_is 4 "... with a bad copy $copy of the superblock" check meta
+	dmtier_is 1 "... it is taken off, and the copy made good" check --clear-needs-check meta
+	verdict 0 good "good" "... all of it"
+done
+fresh
+meta_edit meta sb flags 2
+meta_edit meta slot 1 20000 1 0
+before=$(sums ssd hdd meta)
+dmtier_is 4 "... not with other damage" check --clear-needs-check meta
+like "$ERR" "is damaged: the mark .* stays" "... which is told"
+is "$(sums ssd hdd meta)" "$before" "... and nothing is written"
+fresh
+meta_edit meta sb flags 2
+dd if=/dev/zero of=ssd bs=4k count=1 conv=notrunc status=none
+dmtier_is 8 "... nor with another SSD" check --clear-needs-check ssd hdd meta
+like "$ERR" "do not belong together" "... which is told"
+run traced pwrite64:error=EIO:when=1 meta "$DMTIER" check --clear-needs-check meta
+is "$RC" 8 "... a write error ends it" || diag "$OUT" "$ERR"
+like "$ERR" "superblock can't be written" "... and is told"
+dmtier_is 4 "... the mark is still there" check meta
+dmtier_is 16 "... --force makes no sense with it" check --force --clear-needs-check meta
 fresh
 meta_edit meta sb flags 5
 verdict 4 damaged "both stopped in order and being activated" "clean and activating"

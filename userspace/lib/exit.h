@@ -5,6 +5,7 @@
 
 enum tool_exit {
 	TOOL_OK = 0,
+	TOOL_CORRECTED = 1,	/* something was wrong and has been put right */
 	TOOL_UNCORRECTED = 4,	/* damage was found and is still there */
 	TOOL_OPERATIONAL = 8,	/* the work could not be done */
 	TOOL_USAGE = 16,	/* the command line makes no sense */

@@ -184,5 +184,24 @@ dev_ok meta
 ok "metadata" check_meta
 ok "create" tier_up writeback lru
 ok "what was flushed is there" verify "$T0"
+
+# --- only the journal can't be written: the mark on the superblock stays ---
+journal=$("$TIER_TOP/tests/tools/build/meta-edit" "$META" where journal 0)
+blocks=$("$DMTIER" check --force --json "$META" 2>/dev/null | jq .journal_blocks)
+ok "I/O" stress 2
+sync "$T0"
+dev_bad meta $((journal * 8)) $((blocks * 8)) write
+nok "a write that has to be recorded fails" dd if=/dev/zero of="$T0" bs=4k count=1 seek=10001 oflag=direct conv=notrunc,fsync
+is "$(st health) $(st check)" "ro needs_check" "health: ro, and the superblock says so"
+ok "remove" timeout 30 dmsetup remove t0
+dev_ok meta
+nok "it does not start" tier_up writeback lru
+nok "check says why" check_meta
+"$DMTIER" check --clear-needs-check "$SSD" "$HDD" "$META" >"$WORK/check"
+is $? 1 "check takes the mark off"
+ok "create" tier_up writeback lru
+ok "what was flushed is there" verify "$T0"
+ok "flush" flush_all
+ok "on the slow device too" verify "$HDD"
 ok "remove" dmsetup remove t0
 done_testing
