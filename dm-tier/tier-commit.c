@@ -42,10 +42,10 @@ bool tier_flush_needed(struct tier *t, struct tier_dev *d)
 	 */
 	if (READ_ONCE(d->dirtied))
 		return true;
-	smp_rmb();
+	smp_rmb();	/* as above */
 	if (atomic_read(&d->flushing))
 		return true;
-	smp_rmb();
+	smp_rmb();	/* as above */
 	return READ_ONCE(d->dirtied);
 }
 
@@ -417,7 +417,7 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 	} while (more && !r);
 	if (unmark != UNMARK_NONE)
 		end_unmark(t, !r);
-	smp_mb();
+	smp_mb();	/* pairs with tier_commit_pending() */
 	WRITE_ONCE(t->committing, false);
 	return r;
 }

@@ -58,7 +58,8 @@
 /* Feature masks: unknown compat is fine, unknown compat_ro forbids writing, unknown incompat forbids use */
 #define TIER_FEATURE_COMPAT	0ULL
 #define TIER_FEATURE_COMPAT_RO	0ULL
-#define TIER_FEATURE_INCOMPAT_EXCLUSIVE	0x1ULL	/* tiered: each block is in exactly one slot, slow devices have slots too */
+/* tiered: each block is in exactly one slot, slow devices have slots too */
+#define TIER_FEATURE_INCOMPAT_EXCLUSIVE	0x1ULL
 #define TIER_FEATURE_INCOMPAT	0ULL		/* those this version knows */
 
 /* Device roles */
@@ -78,6 +79,7 @@
  * @fp_samples: CRC32C of the sampled 4 KiB pieces at the last clean stop
  * @role: TIER_ROLE_*
  * @flags: none defined
+ * @reserved: zero
  */
 struct tier_disk_dev {
 	__u8 uuid[16];

@@ -93,6 +93,7 @@ u32 tier_metadata_txn_capacity(const struct tier_metadata *md);
 
 /**
  * tier_metadata_begin() - start a transaction, empty
+ * @md: active
  */
 void tier_metadata_begin(struct tier_metadata *md);
 
@@ -113,6 +114,7 @@ int tier_metadata_commit(struct tier_metadata *md);
 
 /**
  * tier_metadata_checkpoint() - bring all committed entries into the pages, and wait for it
+ * @md: loaded
  */
 int tier_metadata_checkpoint(struct tier_metadata *md);
 
@@ -145,6 +147,7 @@ int tier_metadata_stop(struct tier_metadata *md, const char *policy, tier_hint_f
 
 /**
  * tier_metadata_unchanged() - does the disk still hold what the last stop wrote?
+ * @md: stopped
  * Return: true if the superblock read now has the same UUID, seq and generation.
  */
 bool tier_metadata_unchanged(struct tier_metadata *md);

@@ -234,7 +234,8 @@ static struct tier_policy *make_chain(const struct making *m, unsigned int argc,
 	struct tier_policy_type *type;
 	struct tier_policy *p, *next = NULL;
 	unsigned int i, own;
-	char *default_argv[] = { "default" };
+	char default_name[] = "default";
+	char *default_argv[1] = { default_name };
 	char *error = m->error;
 	bool fell_back = false;
 	int r = -EINVAL;
@@ -259,8 +260,10 @@ static struct tier_policy *make_chain(const struct making *m, unsigned int argc,
 		unknown_policy(argv[0], error);
 		return ERR_PTR(-EINVAL);
 	}
-	if (fell_back)
-		argc = own = 1;	/* the arguments are those of the other */
+	if (fell_back) {	/* the arguments are those of the other */
+		argc = 1;
+		own = 1;
+	}
 	if (own < argc && !type->filter) {
 		scnprintf(error, TIER_ERROR_LEN, "policy %s is no filter: \"next\" can't follow", type->name);
 		goto put;

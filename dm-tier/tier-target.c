@@ -216,7 +216,8 @@ static int check_devices(struct tier *t, char *error)
 	const char *why;
 
 	if (overlap(fast, slow) || overlap(fast, meta) || overlap(slow, meta)) {
-		scnprintf(error, TIER_ERROR_LEN, "the %s device are the same or overlap: three different ones are needed",
+		scnprintf(error, TIER_ERROR_LEN,
+			  "the %s device are the same or overlap: three different ones are needed",
 			  overlap(fast, slow) ? "fast and the slow" :
 			  overlap(fast, meta) ? "fast and the metadata" : "slow and the metadata");
 		return -EINVAL;

@@ -327,7 +327,7 @@ void tier_wb_work(struct work_struct *work)
 	}
 	if (!atomic64_read(&t->nr_dirty) && t->settled == t->mode && !flush_running(t))
 		return;
-	/* the end of a copy starts the work at once; this is for the watermarks, the caps, idleness and what had to wait */
+	/* a copy's end starts the work at once; this is for the watermarks, the caps, idleness and what had to wait */
 	delay = clamp(t->tune.v[TIER_TUNE_IDLE_MS], 100U, 1000U);
 	if (flush_running(t) || wrote || capped(t))
 		delay = 20;

@@ -225,9 +225,7 @@ enum tier_flush_state {
 	TIER_FLUSH_FAILED,
 };
 
-/**
- * struct tier - a target
- */
+/* A target */
 struct tier {
 	struct dm_target *ti;
 	const char *name;
@@ -410,7 +408,7 @@ static inline bool tier_slots_low(struct tier *t)
 	return READ_ONCE(t->map.nr_free) + atomic_read(&t->nr_evicted) < DIV_ROUND_UP(t->reserve, 2);
 }
 
-/* acknowledged writes may sit in the device's cache; call between completion and acknowledgement */
+/* acknowledged writes may sit in the device's cache; call between completion and answer */
 static inline void tier_dev_dirtied(struct tier_dev *d)
 {
 	if (!READ_ONCE(d->dirtied))

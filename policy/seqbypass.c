@@ -109,7 +109,7 @@ static void seqbypass_destroy(struct tier_policy *p)
 
 static u64 run_key(const struct tier_access *access, u64 sector)
 {
-	return sector << 1 | (access->flags & TIER_ACCESS_WRITE ? 1 : 0);
+	return (sector << 1) + !!(access->flags & TIER_ACCESS_WRITE);
 }
 
 static struct run_set *run_set(struct seqbypass *sb, u64 key)

@@ -89,7 +89,7 @@ static int run_size(int argc, char **argv)
 	int o, code = TOOL_CONTINUE;
 	u32 block_sectors = 0;
 	bool json = false;
-	u64 fast, slow;
+	u64 fast = 0, slow = 0;
 
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == BLOCK_SIZE)

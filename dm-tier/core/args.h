@@ -135,9 +135,7 @@ enum tier_message_op {
 	TIER_MSG_STATS_RESET,	/* stats reset */
 };
 
-/**
- * struct tier_message - a message, parsed; the strings are those of argv
- */
+/* A message, parsed; the strings are those of argv */
 struct tier_message {
 	enum tier_message_op op;
 	enum tier_mode mode;

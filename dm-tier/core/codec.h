@@ -23,9 +23,7 @@ struct tier_fingerprint {
 	u32 samples;
 };
 
-/**
- * struct tier_sb - a superblock in core; see struct tier_disk_sb for the fields
- */
+/* A superblock in core; see struct tier_disk_sb for the fields */
 struct tier_sb {
 	u32 flags;
 	u8 uuid[16];
@@ -47,9 +45,7 @@ struct tier_sb {
 	struct tier_geometry geometry;
 };
 
-/**
- * struct tier_dev_header - a device header in core
- */
+/* A device header in core; see struct tier_disk_dev_header for the fields */
 struct tier_dev_header {
 	u32 index;
 	u8 uuid[16];
@@ -188,9 +184,7 @@ struct tier_jentry {
 	u64 bits;
 };
 
-/**
- * struct tier_jhead - head of a journal sector in core
- */
+/* Head of a journal sector in core */
 struct tier_jhead {
 	u64 txn;
 	u32 block;
@@ -200,7 +194,9 @@ struct tier_jhead {
 };
 
 /**
- * tier_txn_blocks() - ring blocks that a transaction of @nr entries takes, at least 1
+ * tier_txn_blocks() - ring blocks that a transaction takes, at least 1
+ * @g: geometry
+ * @nr: its entries
  */
 u32 tier_txn_blocks(const struct tier_geometry *g, u32 nr);
 
@@ -232,6 +228,7 @@ void tier_journal_format_block(void *buf, u32 csum_seed, u64 ring_block);
 
 /**
  * tier_jsector_verify() - check a journal sector
+ * @g: geometry
  * @buf: TIER_JOURNAL_SECTOR bytes
  * @csum_seed: of this tier device
  * @ring_block: where it was read

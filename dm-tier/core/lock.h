@@ -64,7 +64,7 @@ struct tier_hold {
  * @waiters: in order of arrival
  */
 struct tier_stripe {
-	spinlock_t lock;
+	spinlock_t lock;	/* see above */
 	struct list_head holds;
 	struct list_head waiters;
 } ____cacheline_aligned_in_smp;

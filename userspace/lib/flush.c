@@ -57,7 +57,7 @@ int flush_device(const char *name, const volatile int *cancel, char *why)
 {
 	static const struct timespec pause = { .tv_nsec = POLL_NS };
 	uint64_t total = 0;
-	struct progress p;
+	struct progress p = { 0 };
 	int r;
 
 	r = mapper_message(name, "flush", why);

@@ -7,6 +7,7 @@
  * admitted block is resident after a delay, and requests for it meanwhile are misses that can't be
  * admitted again.
  */
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -423,6 +424,7 @@ int sim_run(const struct sim_trace *trace, const struct sim_options *options,
 	r = sim_init(&s, trace, options, result, error);
 	if (r)
 		return r;
+	assert(s.map && s.slots);
 	for (i = 0; i < trace->nr; i++) {
 		s.now = trace->request[i].time_us / 1000;
 		finish_pending(&s);
