@@ -83,16 +83,16 @@ demo:			## from nothing to a working cache in a virtual machine
 	@$(TEST_ENV) tests/demo/demo.sh
 
 .PHONY: check
-check:			## all tests: unit, tools, virtual machines
+check:			## all tests: static checks, unit, tools, virtual machines
 	@$(MAKE) deps
 	@$(MAKE) build
-	@$(TEST_ENV) tests/run -j $(JOBS) $(wildcard tests/unit tests/tools) tests/vm
+	@$(TEST_ENV) tests/run -j $(JOBS) tests/lint.t $(wildcard tests/unit tests/tools) tests/vm
 
 .PHONY: check-long
 check-long:		## the same and those that take hours
-	@$(MAKE) deps
+	@tests/deps.sh --more
 	@$(MAKE) build
-	@$(TEST_ENV) TIER_LONG=1 tests/run -j $(JOBS) -t 86400 $(wildcard tests/unit tests/tools) tests/vm $(wildcard tests/long)
+	@$(TEST_ENV) TIER_LONG=1 tests/run -j $(JOBS) -t 86400 tests/lint.t $(wildcard tests/unit tests/tools) tests/vm $(wildcard tests/long)
 
 .PHONY: bench
 bench:			## measurements
@@ -101,13 +101,13 @@ bench:			## measurements
 	@$(TEST_ENV) tests/bench/run
 
 .PHONY: lint
-lint:			## shellcheck, sparse, mandoc, python syntax: prints nothing when all is well
-	@tests/lint.sh
-	@$(MAKE) sources
-	@if [ -e "$(KDIR)/Makefile" ]; then \
-		flock $(BUILD)/.lock $(MAKE) -s -C "$(KDIR)" M="$(CURDIR)/$(BUILD)" $(KBUILD_ARGS) \
-			C=2 CF=-D__CHECK_ENDIAN__ modules; \
-	fi
+lint:			## static checks: checkpatch, sparse, W=2, clang, cppcheck, shellcheck, ... (tests/lint.sh)
+	@KVER=$(KVER) KDIR=$(KDIR) JOBS=$(JOBS) tests/lint.sh
+
+.PHONY: lint-long
+lint-long:		## the same and coccinelle
+	@tests/deps.sh --more
+	@KVER=$(KVER) KDIR=$(KDIR) JOBS=$(JOBS) tests/lint.sh --long
 
 .PHONY: install
 install:		## modules, programs, man pages (KVER, PREFIX, DESTDIR)

@@ -3,10 +3,11 @@
 #
 # Installs what building and testing dm-tier needs on a bare Debian 12.
 #
-#   tests/deps.sh [--check] [--list]
+#   tests/deps.sh [--check] [--list] [--more]
 #
 #   --check   install nothing; name what is missing and fail if anything is
 #   --list    print the package names
+#   --more    those too that only the long checks and the debug kernel need (must come last)
 #
 # When everything is there already it only asks dpkg and touches neither the
 # network nor the package lists.
@@ -28,10 +29,17 @@ run=(
 )
 
 # What the checkers need (make lint, sanitizer builds, kernels of newer Debians).
-check=(shellcheck mandoc sparse mmdebstrap)
+check=(shellcheck mandoc sparse mmdebstrap clang lld cppcheck linux-source-6.1)
+
+# What the checks that take long need, and building a kernel (tests/debug-kernel.sh).
+more=(coccinelle flex bison libelf-dev libssl-dev)
 
 # Real packages only: dpkg-query knows no virtual ones.
 packages=("${build[@]}" "${run[@]}" "${check[@]}")
+if [ "${*: -1}" = --more ]; then
+	packages+=("${more[@]}")
+	set -- "${@:1:$#-1}"
+fi
 
 missing()
 {
@@ -91,7 +99,7 @@ case ${1:-} in
 	printf '%s\n' "${packages[@]}"
 	exit 0
 	;;
-*) die "usage: deps.sh [--check|--list]" ;;
+*) die "usage: deps.sh [--check|--list] [--more]" ;;
 esac
 
 command -v dpkg-query >/dev/null || die "not a Debian system; packages wanted: ${packages[*]}"

@@ -38,7 +38,7 @@ switch_modes()
 # TYPE MODE POLICY MKFS-COMMAND...
 exercise()
 {
-	local type=$1 mode=$2 policy=$3 what="$1 in $2" pid i
+	local type=$1 mode=$2 policy=$3 what="$1 in $2"
 
 	shift 3
 	ok "$what: create" new_tier 24 320 8 64k "$mode" "$policy"

@@ -91,12 +91,12 @@ dmsetup remove short
 
 # --- Lives
 for journal in $JOURNALS; do
-	format "$FAST" $journal $journal
+	format "$FAST" "$journal" "$journal"
 	says "txn 0" open
 	says good check_fast
 	says "" activate
 	says "txn 2000" run 2000
-	[ $journal = 300 ] || ok "there were checkpoints" test "$(info checkpoints)" -gt 5
+	[ "$journal" = 300 ] || ok "there were checkpoints" test "$(info checkpoints)" -gt 5
 	says "" close
 	says "txn 2000" open
 	says "" activate
@@ -307,7 +307,7 @@ for seed in $SEEDS; do
 	new_dev log 200
 	dmsetup create logged --table "0 $(blockdev --getsz $META) log-writes $META /dev/mapper/log"
 	target /dev/mapper/logged /dev/mapper/fast
-	format 300000 16 $seed
+	format 300000 16 "$seed"
 	mark formatted
 	for part in 1 2 3; do
 		m open >/dev/null
@@ -321,8 +321,8 @@ for seed in $SEEDS; do
 	done
 	drop_log
 	target /dev/mapper/copy /dev/mapper/fast
-	m model $seed "$(((300000 - 2048) / BLOCK))" >/dev/null
-	python3 "$MDTEST/crash.py" cuts /dev/mapper/log /dev/mapper/copy md $seed "$CUTS" >"$WORK/cuts"
+	m model "$seed" "$(((300000 - 2048) / BLOCK))" >/dev/null
+	python3 "$MDTEST/crash.py" cuts /dev/mapper/log /dev/mapper/copy md "$seed" "$CUTS" >"$WORK/cuts"
 	rc=$?
 	is $rc 0 "power cuts, seed $seed"
 	diag <"$WORK/cuts"

@@ -4,6 +4,7 @@
 # shellcheck source=../lib.sh
 . "${0%/*}/../lib.sh"
 DMTIER=${TIER_BUILD%/build/*}/userspace/dmtier
+# shellcheck disable=SC2119 # all of them
 load_modules
 setup_devs 64 256 8
 ok "format" "$DMTIER" format --force "$SSD" "$HDD" "$META"
