@@ -283,8 +283,9 @@ static int end_generation(struct tier_metadata *md)
  * device is up to date with either number.  An activation cut short is taken up again with the
  * same g + 1, whatever the header has.
  *
- * Without the fast device (a new one is attached later) there is only one step, to g + 1 (or g + 2 after an activation cut short)
- * without ACTIVATING: its header stays behind, and it is refused as stale from then on.
+ * Without the fast device (a new one is attached later) there is only one step, to g + 1 (or g + 2 after
+ * an activation cut short) without ACTIVATING: its header stays behind, and it is refused as stale from
+ * then on.
  */
 int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast)
 {
