@@ -163,7 +163,7 @@ static int read_line(struct list *l, struct source *f, char *line)
 {
 	char *name = NULL, *text = strstr(line, ": ");
 	uint64_t start, sectors;
-	size_t type = 0;
+	size_t type;
 	int code;
 
 	line[strcspn(line, "\n")] = '\0';
