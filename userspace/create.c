@@ -31,6 +31,7 @@ static int create_device(const char *name, char **paths, const struct table_opti
 {
 	char why[TEXT_LEN], uuid[37], *dm_uuid, *params = NULL;
 	struct bdev devs[NR_DEVS];
+	uint64_t sectors = 0;
 	struct audit a;
 	int r, code;
 
@@ -39,6 +40,7 @@ static int create_device(const char *name, char **paths, const struct table_opti
 		r = refuse_files(devs, why);
 	code = tool_exit_code(r);
 	if (!r) {
+		sectors = table_sectors(&a.sb, &devs[DEV_SSD], &devs[DEV_HDD], opt);
 		params = table_params(&a.sb, paths, opt, why);
 		code = params ? TOOL_OK : TOOL_USAGE;
 	}
@@ -46,7 +48,7 @@ static int create_device(const char *name, char **paths, const struct table_opti
 	if (code == TOOL_OK) {
 		/* the kernel takes a UUID once: the same metadata can't be started twice */
 		dm_uuid = text_format("TIER-%s", text_uuid(a.sb.uuid, uuid));
-		r = mapper_create(name, dm_uuid, a.sb.geometry.nr_sectors, params, why);
+		r = mapper_create(name, dm_uuid, sectors, params, why);
 		code = tool_exit_code(r);
 		free(dm_uuid);
 	}

@@ -23,7 +23,8 @@ static int print_table(char **paths, const struct table_options *opt)
 		params = table_params(&a.sb, paths, opt, why);
 		if (params) {
 			printf("0 %llu " TABLE_TARGET " %s\n",
-			       (unsigned long long)a.sb.geometry.nr_sectors, params);
+			       (unsigned long long)table_sectors(&a.sb, &devs[DEV_SSD], &devs[DEV_HDD], opt),
+			       params);
 			table_warn_policy(opt);
 		} else {
 			code = TOOL_USAGE;

@@ -114,6 +114,23 @@ truncate -s 299M ssd
 dmtier_is 0 "an SSD that was made smaller" table ssd hdd meta
 truncate -s 300M ssd
 dmtier_is 8 "the same device twice" table ssd ssd meta
+image blank 300M
+dmtier_is 0 "a blank SSD with accept_new_fast" table --feature accept_new_fast blank hdd meta
+mke2fs -q -F -t ext4 blank
+before=$(sums blank)
+dmtier_is 8 "one with a file system on it" table --feature accept_new_fast blank hdd meta
+like "$ERR" "SSD blank holds ext4 file system" "... says which"
+is "$(sums blank)" "$before" "... which is still there"
+run "$DMTIER" table ssd hdd meta
+length=$(cut -d" " -f2 <<<"$OUT")
+run "$DMTIER" table --grow ssd hdd meta
+is "$(cut -d" " -f2 <<<"$OUT")" "$length" "--grow without anything to grow into"
+truncate -s +5M hdd
+run "$DMTIER" table ssd hdd meta
+is "$(cut -d" " -f2 <<<"$OUT")" "$length" "the HDD has grown, the tier device has not"
+run "$DMTIER" table --grow ssd hdd meta
+is "$(cut -d" " -f2 <<<"$OUT")" "$((length + 10240))" "... with --grow it does"
+truncate -s -5M hdd
 dmtier_is 8 "blank METADATA" table ssd hdd hdd2
 meta_edit meta sb version 2
 dmtier_is 64 "newer METADATA" table ssd hdd meta

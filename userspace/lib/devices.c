@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "devices.h"
+#include "signature.h"
 #include "text.h"
 
 const char * const device_names[NR_DEVS] = { "SSD", "HDD", "METADATA" };
@@ -29,6 +30,21 @@ int devices_identify(struct bdev *devs, char **paths, char *why)
 	return 0;
 }
 
+/*
+ * The kernel takes a blank SSD in, and looks at its first 4 KiB to see that it is one.  Some signatures lie
+ * behind that.
+ */
+static int refuse_used(const struct bdev *ssd, char *why)
+{
+	char found[TEXT_LEN];
+	int n = signature_find(ssd, found, why);
+
+	if (n <= 0)
+		return n;
+	return text_why(why, -EEXIST, "SSD %.150s holds %.200s; if it is not needed, wipefs -a takes it away",
+			ssd->path, found);
+}
+
 static int fits_together(const struct bdev *devs, const struct tier_sb *sb, bool new_fast, char *why)
 {
 	u64 sectors = devs[DEV_HDD].bytes / 512;
@@ -40,7 +56,9 @@ static int fits_together(const struct bdev *devs, const struct tier_sb *sb, bool
 				devs[DEV_HDD].path, (unsigned long long)sectors,
 				(unsigned long long)sb->geometry.nr_sectors);
 	r = audit_fast_device(sb, &devs[DEV_SSD], why);
-	return new_fast && (r == -ENODEV || r == -ESTALE) ? 0 : r;
+	if (new_fast && r == -ENODEV)
+		return refuse_used(&devs[DEV_SSD], why);
+	return new_fast && r == -ESTALE ? 0 : r;
 }
 
 /* number of the device that holds metadata, the one where they belong first; NR_DEVS: none */

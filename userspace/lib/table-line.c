@@ -21,6 +21,9 @@ bool table_option(struct table_options *opt, int option, const char *value)
 	case TABLE_OPT_FEATURE:
 		opt->features = text_append(opt->features, "%s ", value);
 		return true;
+	case TABLE_OPT_GROW:
+		opt->grow = true;
+		return true;
 	}
 	return false;
 }
@@ -28,6 +31,15 @@ bool table_option(struct table_options *opt, int option, const char *value)
 void table_options_free(struct table_options *opt)
 {
 	free(opt->features);
+}
+
+u64 table_sectors(const struct tier_sb *sb, const struct bdev *ssd, const struct bdev *hdd,
+		  const struct table_options *opt)
+{
+	u32 unit = ssd->logical_bytes > hdd->logical_bytes ? ssd->logical_bytes : hdd->logical_bytes;
+	u64 sectors = hdd->bytes / unit * (unit / 512);
+
+	return opt->grow && sectors > sb->geometry.nr_sectors ? sectors : sb->geometry.nr_sectors;
 }
 
 char **table_split(char *text, unsigned int *argc)

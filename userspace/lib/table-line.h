@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "bdev.h"
 #include "core/codec.h"
 
 #define TABLE_TARGET		"tier"
@@ -15,11 +16,13 @@
  * @mode: mode word, or NULL: the one last asked for
  * @policy: NAME [KEY VALUE]..., or NULL: the default
  * @features: further feature words, or NULL
+ * @grow: the tier device becomes as large as the slow device
  */
 struct table_options {
 	const char *mode;
 	const char *policy;
 	char *features;
+	bool grow;
 };
 
 /* for getopt_long(); the values are out of the way of everyone else's */
@@ -27,20 +30,23 @@ enum {
 	TABLE_OPT_MODE = 512,
 	TABLE_OPT_POLICY,
 	TABLE_OPT_FEATURE,
+	TABLE_OPT_GROW,
 };
 
 #define TABLE_OPTIONS							\
 	{ "mode", required_argument, NULL, TABLE_OPT_MODE },		\
 	{ "policy", required_argument, NULL, TABLE_OPT_POLICY },	\
-	{ "feature", required_argument, NULL, TABLE_OPT_FEATURE }
+	{ "feature", required_argument, NULL, TABLE_OPT_FEATURE },	\
+	{ "grow", no_argument, NULL, TABLE_OPT_GROW }
 
-#define TABLE_SYNOPSIS	"[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...']"
+#define TABLE_SYNOPSIS	"[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...'] [--grow]"
 
 #define TABLE_HELP							\
 "  --mode MODE      writeback, writethrough, writearound or passthrough;\n"	\
 "                   default: the one last asked for\n"			\
 "  --policy POLICY  NAME [KEY VALUE]... as one word; default " TABLE_DEFAULT_POLICY "\n"	\
-"  --feature WORDS  further features, as one word or in several options\n"
+"  --feature WORDS  further features, as one word or in several options\n"	\
+"  --grow           the HDD has grown: so does the tier device\n"
 
 /* take an option; false if it is none of those above */
 bool table_option(struct table_options *opt, int option, const char *value);
@@ -73,6 +79,18 @@ void table_warn_policy(const struct table_options *opt);
  */
 char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt,
 		   char *why);
+
+/**
+ * table_sectors() - length of the tier device
+ * @sb: superblock
+ * @ssd: open
+ * @hdd: open
+ * @opt: options
+ *
+ * Return: sectors.
+ */
+u64 table_sectors(const struct tier_sb *sb, const struct bdev *ssd, const struct bdev *hdd,
+		  const struct table_options *opt);
 
 /**
  * table_split() - split words as device-mapper does: at blanks, a backslash quotes

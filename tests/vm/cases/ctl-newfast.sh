@@ -118,8 +118,23 @@ ok "its data" same "$WORK/a" $T 512 16
 flush t0
 ok "stop" stop t0
 is "$("$DMTIER" lost "$META" 2>/dev/null)" "" "after a flush nothing is lost with it"
-ok "the blank one" try $BIG writeback accept_new_fast
+ok "the blank one, by dmtier" "$DMTIER" create --mode writeback --policy lru --feature accept_new_fast t0 $BIG "$HDD" "$META"
 ok "the data are on the HDD" same "$WORK/a" $T 512 16
+ok "stop" stop t0
+ok "check" "$DMTIER" check $BIG "$HDD" "$META"
+
+# --- the HDD grows ------------------------------------------------------------------------------
+
+new_dev hdd2 40
+dd if="$HDD" of=/dev/mapper/hdd2 bs=1M oflag=direct status=none
+HDD=/dev/mapper/hdd2
+ok "create on a larger HDD" "$DMTIER" create t0 $BIG "$HDD" "$META"
+is "$(blockdev --getsz $T)" 65536 "it keeps its length"
+ok "stop" stop t0
+ok "create with --grow" "$DMTIER" create --grow t0 $BIG "$HDD" "$META"
+is "$(blockdev --getsz $T)" 81920 "it has grown"
+ok "it can be written to there" wr $T 9000 64 "$WORK/a"
+ok "and read" same "$WORK/a" $T 9000 64
 ok "stop" stop t0
 ok "check" "$DMTIER" check $BIG "$HDD" "$META"
 refused_done
