@@ -153,17 +153,54 @@ struct load {
 	struct tier *t;
 	u64 cut;		/* slots from here on are going to be cut */
 	u64 cut_dirty;		/* dirty ones among them */
+	u64 last;		/* slot with the last granule, which is short, plus one */
 	u64 duplicate;		/* a block in two slots, plus one */
 	bool hints;
 };
 
-static int cut_slot(void *context, tier_slot_t slot, const struct tier_record *rec)
+/* the sector at which the last granule of the slow device begins, if it is short */
+static bool short_granule(const struct tier_geometry *g, u64 *start)
+{
+	*start = round_down(g->nr_sectors, g->granule_sectors);
+	return *start != g->nr_sectors;
+}
+
+static int look_at_slot(void *context, tier_slot_t slot, const struct tier_record *rec)
 {
 	struct load *l = context;
+	const struct tier_geometry *old = &tier_metadata_sb(l->t->md)->geometry;
+	u64 start;
 
-	if (tier_from_slot(slot) >= l->cut && rec->dirty)
-		l->cut_dirty++;
+	if (tier_from_slot(slot) >= l->cut) {
+		l->cut_dirty += !!rec->dirty;
+		return 0;
+	}
+	if (short_granule(old, &start) && tier_from_block(rec->block) == start >> old->block_shift &&
+	    rec->valid >> ((start & (old->block_sectors - 1)) >> old->granule_shift) & 1)
+		l->last = (u64)tier_from_slot(slot) + 1;
 	return 0;
+}
+
+/*
+ * The last granule was short and the device has grown: what the granule gains is not in its slot yet.  It is
+ * put there, durably, while nothing says yet that the granule is longer, so that it never lacks it.
+ */
+static int complete_last_granule(struct tier *t, const struct load *l)
+{
+	const struct tier_geometry *old = &tier_metadata_sb(t->md)->geometry;
+	u64 start, end, slot;
+	int r;
+
+	if (!l->last || t->ti->len <= old->nr_sectors || !short_granule(old, &start))
+		return 0;
+	end = min_t(u64, start + old->granule_sectors, t->ti->len);
+	slot = old->devs[0].data_start + ((l->last - 1) << old->block_shift);
+	/* a copy must be no more durable than what it is a copy of */
+	r = blkdev_issue_flush(t->slow.dm->bdev);
+	if (!r)
+		r = tier_copy_sectors(t, old->nr_sectors, slot + (old->nr_sectors & (old->block_sectors - 1)),
+				      end - old->nr_sectors);
+	return r ? refuse(t, r, "the last granule can't be completed after the device has grown") : 0;
 }
 
 static int load_slot(void *context, tier_slot_t slot, const struct tier_record *rec)
@@ -214,7 +251,7 @@ static int refuse_new_fast(struct tier *t, u64 dirty)
 static int resize(struct tier *t, u64 *intent, bool new_fast)
 {
 	struct tier_geometry *g = kmalloc(sizeof(*g), GFP_KERNEL);
-	const struct tier_metadata_load_ops ops = { .slot = cut_slot };
+	const struct tier_metadata_load_ops ops = { .slot = look_at_slot };
 	struct load l = { .t = t };
 	const char *why;
 	int r;
@@ -241,7 +278,7 @@ static int resize(struct tier *t, u64 *intent, bool new_fast)
 		r = -EBUSY;
 		goto out;
 	}
-	r = tier_metadata_checkpoint(t->md) ?: tier_metadata_resize(t->md, g);
+	r = complete_last_granule(t, &l) ?: tier_metadata_checkpoint(t->md) ?: tier_metadata_resize(t->md, g);
 	if (!r)
 		DMINFO("%s: now %llu slots, %llu sectors", t->name, g->nr_slots, g->nr_sectors);
 out:
@@ -275,37 +312,6 @@ static int open_metadata(struct tier *t)
 		return r;
 	}
 	return 0;
-}
-
-/*
- * The last granule was short and the device has grown: what the granule has gained is not in the slot.
- * A clean copy goes; a dirty one gets the rest from the slow device.
- */
-static int complete_last_granule(struct tier *t, u64 old_sectors)
-{
-	u32 gran = t->g.granule_sectors;
-	u64 start = round_down(old_sectors, gran);
-	u64 end = min_t(u64, start + gran, t->ti->len);
-	tier_block_t block = tier_to_block(start >> t->g.block_shift);
-	u32 off = start & (t->g.block_sectors - 1);
-	u64 bit = BIT_ULL(off >> t->g.granule_shift);
-	tier_slot_t slot;
-	int r;
-
-	if (start == old_sectors || end == old_sectors)
-		return 0;
-	slot = tier_map_lookup(&t->map, block);
-	if (slot == TIER_NO_SLOT || !(tier_slot_valid(&t->map, slot) & bit))
-		return 0;
-	if (!(tier_slot_dirty(&t->map, slot) & bit)) {
-		spin_lock_irq(&tier_stripe(t, block)->lock);
-		__tier_slot_update(t, slot, tier_slot_valid(&t->map, slot) & ~bit, tier_slot_dirty(&t->map, slot));
-		spin_unlock_irq(&tier_stripe(t, block)->lock);
-		return 0;
-	}
-	r = tier_copy_sectors(t, old_sectors, tier_slot_sector(t, slot) + off + (old_sectors - start),
-			      end - old_sectors);
-	return r ? refuse(t, r, "the last dirty granule can't be completed after the device has grown") : 0;
 }
 
 /* every clean granule becomes invalid, in core; the caller commits */
@@ -414,12 +420,10 @@ static int read_metadata(struct tier *t, u64 *intent)
 
 /*
  * What is to be known before go_live()
- * @old_sectors: length of the device in the last life
  * @new_fast: the fast device is another one
  * @drop: no clean copy can be trusted
  */
 struct start {
-	u64 old_sectors;
 	bool new_fast;
 	bool drop;
 };
@@ -429,9 +433,6 @@ static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 	bool clean = tier_metadata_sb(t->md)->flags & TIER_SB_CLEAN;
 	int r;
 
-	r = complete_last_granule(t, start->old_sectors);
-	if (r)
-		return r;
 	r = tier_metadata_activate(t->md, start->new_fast ? NULL : t->fast.dm->bdev);
 	if (r)
 		return refuse(t, r, "metadata can't be written");
@@ -489,7 +490,6 @@ static int load(struct tier *t, u64 *intent)
 	r = check_fast(t, &start.new_fast);
 	if (r)
 		return r;
-	start.old_sectors = sb->geometry.nr_sectors;
 	if (size_changed(t)) {
 		r = resize(t, intent, start.new_fast);
 		tier_metadata_close(t->md);
