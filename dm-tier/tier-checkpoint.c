@@ -293,6 +293,8 @@ static int apply_page(struct tier_metadata *md, u32 i, u64 last_txn)
 		r = apply_records(md, p, copies[p->good]);
 		if (r)
 			return r;
+		/* a change of size that was cut short may have left another number */
+		tier_page_set_nr(copies[p->good], tier_slot_page_records(tier_md_geometry(md), p->page));
 	}
 	tier_page_seal(copies[p->good], md->csum_seed, max(seq, last_txn));
 	return 0;

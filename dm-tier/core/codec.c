@@ -426,6 +426,11 @@ void tier_page_init(void *buf, u32 kind, u64 page, u32 nr)
 	disk->page = cpu_to_le64(page);
 }
 
+void tier_page_set_nr(void *buf, u32 nr)
+{
+	((struct tier_disk_page *)buf)->nr = cpu_to_le32(nr);
+}
+
 void tier_page_seal(void *buf, u32 csum_seed, u64 seq)
 {
 	struct tier_disk_page *disk = buf;

@@ -154,6 +154,9 @@ static inline void *tier_page_record(const struct tier_geometry *g, void *buf, u
 	return (u8 *)tier_page_payload(buf) + (size_t)i * g->record_bytes;
 }
 
+/* another number of records, the records themselves stay */
+void tier_page_set_nr(void *buf, u32 nr);
+
 /* set the sequence number and the checksum */
 void tier_page_seal(void *buf, u32 csum_seed, u64 seq);
 

@@ -125,8 +125,19 @@ meta_edit meta slot 5 100 f 0
 meta_edit meta slot 700 100 f 0
 verdict 4 damaged "error: mapping: slots 5 and 700 both claim block 100" "a block in two slots"
 fresh
+meta_edit meta slot 507 100 f 0
 meta_edit meta page slot 1 0 nr 253
 verdict 4 recoverable "wrong number of records" "page with a wrong number of records"
+fresh
+meta_edit meta page slot 1 1 nr 100
+verdict 0 good good "a change of size that was cut short wrote one copy of a page"
+meta_edit meta page slot 1 0 nr 100
+verdict 0 good good "a change of size that was cut short left a page with less records"
+meta_edit meta slot 400 100 f 0
+verdict 4 damaged "wrong number of records" "... but not one with records behind its end"
+fresh
+meta_edit ssd header nr_slots 5
+verdict 0 good good "header with the number of slots from before a change of size"
 
 # ---- flags and intents ----
 fresh

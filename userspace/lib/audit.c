@@ -211,8 +211,8 @@ static int compare_header(const struct tier_sb *sb, const struct tier_dev_header
 	if (memcmp(h->dev_uuid, d->uuid, sizeof(h->dev_uuid)) || h->index)
 		return text_why(why, -ENODEV, "%s is another device of this tier device, %s", path,
 				text_uuid(h->dev_uuid, theirs));
-	if (h->block_sectors != sb->geometry.block_sectors || h->data_start != d->data_start ||
-	    h->nr_slots != d->nr_slots)
+	/* its number of slots may be from before a change of size: the next activation writes it */
+	if (h->block_sectors != sb->geometry.block_sectors || h->data_start != d->data_start)
 		return text_why(why, -EILSEQ,
 				"%s: its header and the metadata disagree about its layout", path);
 	if (!generation_fits(sb, h->generation))
@@ -307,8 +307,8 @@ static int audit_slow_device(struct walk *w)
 			 ull(w->g->nr_sectors));
 	else if (!w->clean || !fp->sectors)
 		return 0;
-	else if (fp->sectors != sectors)
-		report_changed(w, w->hdd->path, "has changed its size");
+	else if (fp->sectors > sectors)		/* a larger one may have the same data */
+		report_changed(w, w->hdd->path, "has become smaller");
 	else if (!read_head_csum(w->hdd, &csum))
 		find(w->a, AUDIT_ERROR, "slow device", -1, -1, "%s: cannot read its start",
 		     w->hdd->path);
@@ -482,12 +482,33 @@ static u64 head_txn(const struct walk *w)
 /* NULL, or what is wrong with the payload */
 typedef const char *(*payload_fn)(const struct walk *w, u64 page, void *buf);
 
+/*
+ * A change of size writes the page at the smaller end first, with its new number of records, and the superblock
+ * last.  Interrupted in between, the page has another number than the superblock says; what either has beyond
+ * the other's end is free.
+ */
+static bool nr_fits(const struct walk *w, u64 page, void *buf)
+{
+	u32 expected = tier_slot_page_records(w->g, page), nr = page_nr(buf), i;
+	struct tier_record rec;
+
+	if (nr == expected)
+		return true;
+	if (nr > w->g->records_per_page || (nr > expected && page + 1 != w->g->nr_slot_pages))
+		return false;
+	for (i = nr < expected ? nr : expected; i < w->g->records_per_page; i++)
+		if (tier_unpack_record(w->g, tier_page_record(w->g, buf, i), &rec) != TIER_OK ||
+		    rec.flags || rec.valid)
+			return false;
+	return true;
+}
+
 static const char *slots_wrong(const struct walk *w, u64 page, void *buf)
 {
 	u32 i, nr = tier_slot_page_records(w->g, page);
 	struct tier_record rec;
 
-	if (page_nr(buf) != nr)
+	if (!nr_fits(w, page, buf))
 		return "has a wrong number of records";
 	for (i = 0; i < nr; i++)
 		if (tier_unpack_record(w->g, tier_page_record(w->g, buf, i), &rec) != TIER_OK)
@@ -584,7 +605,8 @@ static const struct copy *judge(struct walk *w, const char *structure, u32 kind,
 	if (c[0].seq != c[1].seq)
 		find(w->a, AUDIT_RECOVERABLE, structure, (s64)c[!i].block, !i,
 		     "is older than the other copy: a write to it was lost");
-	else if (memcmp(c[0].buf, c[1].buf, TIER_META_BLOCK_SIZE))
+	else if (memcmp(tier_page_payload(c[0].buf), tier_page_payload(c[1].buf),
+			TIER_META_BLOCK_SIZE - sizeof(struct tier_disk_page)))	/* see nr_fits() */
 		find(w->a, AUDIT_ERROR, structure, (s64)c[1].block, 1,
 		     "differs from copy A, and neither is newer");
 	return &c[i];
