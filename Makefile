@@ -109,6 +109,10 @@ lint-long:		## the same and coccinelle
 	@tests/deps.sh --more
 	@KVER=$(KVER) KDIR=$(KDIR) JOBS=$(JOBS) tests/lint.sh --long
 
+.PHONY: coverage
+coverage:		## the lines that the unit tests and the tests of the tools run, per file
+	@tests/coverage --jobs $(JOBS)
+
 .PHONY: install
 install:		## modules, programs, man pages (KVER, PREFIX, DESTDIR)
 	@$(MAKE) modules
