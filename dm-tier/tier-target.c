@@ -29,6 +29,9 @@ static void degrade_work(struct work_struct *work)
 {
 	struct tier *t = container_of(work, struct tier, degrade_work);
 
+	/* given up by a stop or a load: nobody may change the mapping beside it; tier_resume() comes back to it */
+	if (!READ_ONCE(t->live))
+		return;
 	tier_drop_clean(t);
 	tier_commit_kick(t, true);
 }
@@ -409,6 +412,8 @@ static void tier_resume(struct dm_target *ti)
 	struct tier *t = ti->private;
 
 	WRITE_ONCE(t->live, true);
+	if (tier_health(t) == TIER_HEALTH_DEGRADED)
+		queue_work(t->wq, &t->degrade_work);
 	start_background(t);
 }
 

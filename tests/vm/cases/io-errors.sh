@@ -20,6 +20,7 @@ verify() { "$IOSTRESS" verify --sectors $AREA "$1" "$WORK/state"; }
 write_area() { rm -f "$WORK/state" && dd if=/dev/zero of="$T0" bs=64k count=$((AREA / 128)) oflag=direct conv=notrunc; }
 read_area() { dd if="$T0" of=/dev/null bs=64k count=$((AREA / 128)) iflag=direct; }
 one_write() { dd if=/dev/urandom of="$T0" bs=4k count=1 seek="$1" oflag=direct conv=notrunc; }
+none_used() { [[ $(st used) == 0/* ]]; }
 one_read() { dd if="$T0" of=/dev/null bs=4k count=1 skip="$1" iflag=direct; }
 
 # --- reads of the slow device fail: the fast copy alone ---
@@ -155,6 +156,28 @@ ok "the slow device has everything" flush_all
 ok "verified" verify "$HDD"
 ok "remove" dmsetup remove t0
 ok "metadata" check_meta
+
+# --- the fast device is given up while the target stops ---
+ok "create" new_tier 12 64 8 64k writethrough lru "max_errors 1" "commit_ms 60000"
+ok "write" write_area
+ok "durably" sync "$T0"
+ok "write" dd if=/dev/zero of="$T0" bs=4k count=1 seek=40 oflag=direct conv=notrunc
+dev_fail ssd flush
+klog_mark
+ok "suspend" dmsetup suspend --nolockfs t0
+sleep 1
+like "$(klog)" "from now on degraded" "a flush that fails gives the fast device up"
+unlike "$(klog)" "read-only|not cleanly" "and the stop is in order all the same"
+dev_ok ssd
+ok "resume" dmsetup resume t0
+is "$(st health)" degraded "health: degraded"
+ok "what the fast device had is given back" wait_until 20 none_used
+ok "I/O while degraded" stress 2
+ok "remove" dmsetup remove t0
+ok "metadata" check_meta
+ok "create" tier_up writethrough lru
+ok "verified" verify "$T0"
+ok "remove" dmsetup remove t0
 
 # --- slow devices ---
 ok "create" new_tier 12 64 8 64k writeback lru
