@@ -17,13 +17,17 @@ static bool uses(const struct tier *t, dev_t dev)
 	       t->meta_dev->bdev->bd_dev == dev;
 }
 
-static const char *conflict(struct tier *t, bool same_md_too, const u8 *uuid)
+/*
+ * Another table of the same mapped device is no conflict: either it is active and about to be replaced, or it
+ * has been replaced and waits for its end.
+ */
+static const char *conflict(struct tier *t, const u8 *uuid)
 {
 	struct mapped_device *md = dm_table_get_md(t->ti->table);
 	struct tier *o;
 
 	list_for_each_entry(o, &claims, claim) {
-		if (o == t || (!same_md_too && dm_table_get_md(o->ti->table) == md))
+		if (o == t || (o->ti->table != t->ti->table && dm_table_get_md(o->ti->table) == md))
 			continue;
 		if (uses(o, t->meta_dev->bdev->bd_dev))
 			return "metadata device is in use by another active tier device";
@@ -49,7 +53,7 @@ const char *tier_claimed_by_other(struct tier *t)
 	const char *why;
 
 	mutex_lock(&claims_lock);
-	why = conflict(t, false, NULL);
+	why = conflict(t, NULL);
 	mutex_unlock(&claims_lock);
 	return why;
 }
@@ -64,7 +68,7 @@ const char *tier_claimed_by_other(struct tier *t)
 int tier_claim(struct tier *t, const u8 *uuid, const char **why)
 {
 	mutex_lock(&claims_lock);
-	*why = conflict(t, true, uuid);
+	*why = conflict(t, uuid);
 	if (!*why) {
 		memcpy(t->claim_uuid, uuid, sizeof(t->claim_uuid));
 		if (list_empty(&t->claim))

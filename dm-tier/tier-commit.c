@@ -381,9 +381,22 @@ static void settle_snapshot(struct tier *t, bool written)
 
 enum unmark { UNMARK_NONE, UNMARK_IDLE, UNMARK_ALL };
 
+/*
+ * The fast device fails: what it has clean is no longer used, and no record may claim it, since it is not
+ * flushed any more.  Return: true if that is new, and the slots have to be looked at anew.
+ */
+static bool give_up_fast(struct tier *t)
+{
+	if (t->gave_up_fast || tier_may_use_fast(t))
+		return false;
+	t->gave_up_fast = true;
+	tier_drop_clean(t);
+	return true;
+}
+
 static int commit_changed(struct tier *t, enum unmark unmark)
 {
-	bool more, usable = tier_may_use_fast(t);
+	bool more, again;
 	u32 word = 0, i;
 	int r;
 
@@ -391,11 +404,13 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 	smp_mb();	/* pairs with tier_commit_pending(): seen before nr_changed falls */
 	if (unmark != UNMARK_NONE)
 		unmark_idle(t, unmark == UNMARK_ALL);			/* 1 */
+	give_up_fast(t);
 	do {
 		more = collect_changed(t, &word);			/* 2 */
 		trace_tier_commit(t->name, t->nr_snapshot);
 		r = tier_flush_devices(t);				/* 3 */
-		if (!r) {
+		again = give_up_fast(t);
+		if (!r && !again) {
 			u32 n = t->nr_snapshot;
 
 			tier_metadata_begin(t->md);
@@ -406,10 +421,8 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 			if (n)
 				r = write_transaction(t);		/* 4 */
 		}
-		settle_snapshot(t, !r);					/* 5 */
-		if (r && usable && !tier_may_use_fast(t)) {
-			/* the fast device was given up meanwhile: again, without what it had clean */
-			usable = false;
+		settle_snapshot(t, !r && !again);			/* 5 */
+		if (again) {
 			word = 0;
 			more = true;
 			r = 0;
@@ -478,13 +491,15 @@ void tier_commit_work(struct work_struct *work)
 		tier_reclaim_kick(t);
 }
 
-/* start a commit; @wanted: even if no bio waits for it */
+/* start a commit; @wanted: even if no bio waits for it.  Context: any */
 void tier_commit_kick(struct tier *t, bool wanted)
 {
+	unsigned long flags;
+
 	if (wanted) {
-		spin_lock_irq(&t->commit_lock);
+		spin_lock_irqsave(&t->commit_lock, flags);
 		t->commit_wanted = true;
-		spin_unlock_irq(&t->commit_lock);
+		spin_unlock_irqrestore(&t->commit_lock, flags);
 	}
 	queue_work(t->commit_wq, &t->commit_work);
 }

@@ -557,36 +557,17 @@ plain:
 	tier_io_defer(io);
 }
 
-/**
- * tier_copy_promote() - bring a block, or what is missing of it, to the fast device in the background
- * @t: target
- * @block: block
- * @pin: and pin it
- *
- * Context: may sleep.
- * Return: true if a copy was started; there may be more to do in the block afterwards.
- */
-bool tier_copy_promote(struct tier *t, tier_block_t block, bool pin)
+/* a copy of the run of granules that has granule @at; false: none was started */
+static bool promote_run(struct tier *t, tier_block_t block, u32 at, bool pin)
 {
-	u64 all = tier_block_mask(t, block), missing;
-	struct copy *c;
+	struct copy *c = copy_new(t, NULL);
 	u64 got = 0;
-	struct tier_stripe *s = tier_stripe(t, block);
-	unsigned long flags;
-	tier_slot_t slot;
 
-	spin_lock_irqsave(&s->lock, flags);
-	slot = tier_map_lookup(&t->map, block);
-	missing = slot == TIER_NO_SLOT ? all : all & ~tier_slot_valid(&t->map, slot);
-	spin_unlock_irqrestore(&s->lock, flags);
-	if (!missing || !tier_may_use_fast(t))
-		return false;
-	c = copy_new(t, NULL);
 	if (!c)
 		return false;
 	percpu_down_read(&t->config_sem);
 	if (t->mode != TIER_MODE_PASSTHROUGH)
-		got = take_part(c, block, all, __ffs64(missing), 0, false, pin);
+		got = take_part(c, block, tier_block_mask(t, block), at, 0, false, pin);
 	percpu_up_read(&t->config_sem);
 	if (!got) {
 		copy_end(c);
@@ -600,6 +581,36 @@ bool tier_copy_promote(struct tier *t, tier_block_t block, bool pin)
 	}
 	read_slow(c);
 	return true;
+}
+
+/**
+ * tier_copy_promote() - bring a block, or what is missing of it, to the fast device in the background
+ * @t: target
+ * @block: block
+ * @pin: and pin it
+ *
+ * Context: may sleep.
+ * Return: true if a copy was started.
+ */
+bool tier_copy_promote(struct tier *t, tier_block_t block, bool pin)
+{
+	u64 all = tier_block_mask(t, block), missing;
+	struct tier_stripe *s = tier_stripe(t, block);
+	unsigned long flags;
+	tier_slot_t slot;
+	bool started = false;
+
+	spin_lock_irqsave(&s->lock, flags);
+	slot = tier_map_lookup(&t->map, block);
+	missing = slot == TIER_NO_SLOT ? all : all & ~tier_slot_valid(&t->map, slot);
+	spin_unlock_irqrestore(&s->lock, flags);
+	while (missing && tier_may_use_fast(t)) {
+		u64 run = run_around(missing, __ffs64(missing));
+
+		started |= promote_run(t, block, __ffs64(run), pin);
+		missing &= ~run;
+	}
+	return started;
 }
 
 /* ---- write back ---- */
@@ -810,12 +821,24 @@ u32 tier_copy_write_back(struct tier *t, u64 *pos, u64 end, u32 max_sectors, boo
 	return c->sectors;
 }
 
+static int page_io(struct block_device *bdev, blk_opf_t opf, sector_t sector, struct page *page, u32 sectors)
+{
+	struct bio *bio = bio_alloc(bdev, 1, opf, GFP_KERNEL);
+	int r;
+
+	bio->bi_iter.bi_sector = sector;
+	__bio_add_page(bio, page, sectors << SECTOR_SHIFT, 0);
+	r = submit_bio_wait(bio);
+	bio_put(bio);
+	return r;
+}
+
 /**
  * tier_copy_sectors() - copy a few sectors from the slow to the fast device, now
  * @t: target
  * @slow: sector on the slow device
  * @fast: sector on the fast device
- * @sectors: at most a page
+ * @sectors: length
  *
  * Context: may sleep.
  * Return: 0 or an error.
@@ -823,22 +846,15 @@ u32 tier_copy_write_back(struct tier *t, u64 *pos, u64 end, u32 max_sectors, boo
 int tier_copy_sectors(struct tier *t, sector_t slow, sector_t fast, u32 sectors)
 {
 	struct page *page = alloc_page(GFP_KERNEL);
-	struct bio *bio;
-	int r;
+	u32 done, n;
+	int r = 0;
 
 	if (!page)
 		return -ENOMEM;
-	bio = bio_alloc(t->slow.dm->bdev, 1, REQ_OP_READ, GFP_KERNEL);
-	bio->bi_iter.bi_sector = slow;
-	__bio_add_page(bio, page, sectors << SECTOR_SHIFT, 0);
-	r = submit_bio_wait(bio);
-	bio_put(bio);
-	if (!r) {
-		bio = bio_alloc(t->fast.dm->bdev, 1, REQ_OP_WRITE | REQ_FUA, GFP_KERNEL);
-		bio->bi_iter.bi_sector = fast;
-		__bio_add_page(bio, page, sectors << SECTOR_SHIFT, 0);
-		r = submit_bio_wait(bio);
-		bio_put(bio);
+	for (done = 0; !r && done < sectors; done += n) {
+		n = min_t(u32, sectors - done, PAGE_SECTORS);
+		r = page_io(t->slow.dm->bdev, REQ_OP_READ, slow + done, page, n) ?:
+		    page_io(t->fast.dm->bdev, REQ_OP_WRITE | REQ_FUA, fast + done, page, n);
 	}
 	__free_page(page);
 	return r;

@@ -670,7 +670,7 @@ static void send_leg(struct tier_io *io, bool fast, u32 first, u32 end)
 	first = max(first, off);
 	end = min(end, off + io->sectors);
 	leg = bio_alloc_clone(d->dm->bdev, io_bio(io), GFP_NOIO, &t->bios);
-	leg->bi_opf = io->opf;
+	leg->bi_opf = io->opf & ~REQ_POLLED;	/* the caller polls its own bio only */
 	if (!fast && (io->flags & TIER_IO_FUA))
 		leg->bi_opf |= REQ_FUA;
 	bio_trim(leg, first - off, end - first);
@@ -767,6 +767,7 @@ static void reset_bio(struct tier_io *io)
 
 	bio->bi_status = BLK_STS_OK;
 	bio->bi_iter = io->iter;
+	io->opf &= ~REQ_POLLED;	/* the caller may be polling the other device just now */
 	bio->bi_opf = io->opf;
 	/* a lower layer that split it left it at 0 */
 	atomic_set(&bio->__bi_remaining, 1);

@@ -100,6 +100,7 @@ static int alloc_core(struct tier *t)
 	bitmap_zero(t->intent_changed, TIER_INTENT_WORDS);
 	memset(t->intent, 0, sizeof(t->intent));
 	t->nr_intents = 0;
+	t->gave_up_fast = false;
 	atomic_set(&t->nr_used, 0);
 	atomic_set(&t->nr_evicted, 0);
 	atomic_set(&t->nr_pinned, 0);
@@ -536,7 +537,7 @@ int tier_load(struct tier *t)
 
 /**
  * tier_reactivate() - go live again after a stop, with what is still in core
- * @t: loaded and stopped
+ * @t: loaded, and stopped or not
  *
  * Context: may sleep.
  * Return: 0; -ESTALE if others have used the metadata since; other errors.
@@ -550,8 +551,13 @@ int tier_reactivate(struct tier *t)
 	if (r)
 		return refuse(t, r, why);
 	if (!tier_metadata_unchanged(t->md))
-		return -ESTALE;
-	return tier_metadata_activate(t->md, t->fast.dm->bdev);
+		r = -ESTALE;
+	else if (!tier_metadata_active(t->md))
+		r = tier_metadata_activate(t->md, t->fast.dm->bdev);
+	/* else the stop failed: what is in core is newer than what is on the disk */
+	if (r)
+		tier_unclaim(t);
+	return r;
 }
 
 static u32 save_hint(void *context, tier_slot_t slot)

@@ -196,7 +196,7 @@ static bool promote_block(struct tier *t, struct tier_job *job, tier_block_t blo
 	job->retries = 0;
 	if (pin)
 		change_pin(t, block, true);
-	while (tier_copy_promote(t, block, pin))
+	if (tier_copy_promote(t, block, pin))
 		t->mig_tokens -= min_t(u64, t->mig_tokens, t->g.block_sectors);
 	return true;
 }

@@ -435,10 +435,16 @@ bool tier_metadata_unchanged(struct tier_metadata *md)
 	if (!tier_md_read_sb(md, &chosen)) {
 		disk = &md->sb_read[chosen];
 		same = !memcmp(disk->uuid, md->sb.uuid, sizeof(disk->uuid)) &&
-		       disk->seq == md->sb.seq && disk->generation == md->sb.generation;
+		       (disk->seq == md->sb.seq || (tier_metadata_active(md) && tier_md_failed(md))) &&
+		       disk->generation == md->sb.generation;
 	}
 	mutex_unlock(&md->sb_lock);
 	return same;
+}
+
+bool tier_metadata_active(const struct tier_metadata *md)
+{
+	return md->state == TIER_MD_ACTIVE;
 }
 
 /*

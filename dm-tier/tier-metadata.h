@@ -146,11 +146,15 @@ int tier_metadata_stop(struct tier_metadata *md, const char *policy, tier_hint_f
 		       const struct tier_fingerprint *fp);
 
 /**
- * tier_metadata_unchanged() - does the disk still hold what the last stop wrote?
- * @md: stopped
- * Return: true if the superblock read now has the same UUID, seq and generation.
+ * tier_metadata_unchanged() - does the disk still hold what we wrote last?
+ * @md: loaded
+ * Return: true if the superblock read now has the same UUID, seq and generation.  After a failed write it can't
+ * be known which seq is there.
  */
 bool tier_metadata_unchanged(struct tier_metadata *md);
+
+/* activated, and not stopped since: a stop that failed leaves it active */
+bool tier_metadata_active(const struct tier_metadata *md);
 
 /* free everything; writes nothing */
 void tier_metadata_close(struct tier_metadata *md);

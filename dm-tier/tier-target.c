@@ -24,18 +24,6 @@ static void event_work(struct work_struct *work)
 	dm_table_event(t->ti->table);
 }
 
-/* the fast device was given up: what it has clean is no longer used, nor claimed by a record */
-static void degrade_work(struct work_struct *work)
-{
-	struct tier *t = container_of(work, struct tier, degrade_work);
-
-	/* given up by a stop or a load: nobody may change the mapping beside it; tier_resume() comes back to it */
-	if (!READ_ONCE(t->live))
-		return;
-	tier_drop_clean(t);
-	tier_commit_kick(t, true);
-}
-
 /* wake who waits for a device event; any context */
 void tier_event(struct tier *t)
 {
@@ -65,8 +53,9 @@ void tier_set_health(struct tier *t, enum tier_health health, const char *why)
 			trace_tier_health(t->name, old, health);
 			tier_event(t);
 			tier_wb_kick(t);	/* a flush that runs ends */
-			if (health == TIER_HEALTH_DEGRADED)
-				queue_work(t->wq, &t->degrade_work);
+			/* drops what the fast device has clean; before and after its life the commit is run by others */
+			if (health == TIER_HEALTH_DEGRADED && READ_ONCE(t->live))
+				tier_commit_kick(t, true);
 			return;
 		}
 }
@@ -274,7 +263,6 @@ static int init_queues(struct tier *t)
 	INIT_WORK(&t->reclaim_work, tier_reclaim_work);
 	INIT_WORK(&t->discard_work, tier_discard_work);
 	INIT_WORK(&t->event_work, event_work);
-	INIT_WORK(&t->degrade_work, degrade_work);
 	INIT_DELAYED_WORK(&t->wb_work, tier_wb_work);
 	INIT_DELAYED_WORK(&t->commit_timer, tier_commit_timer);
 	INIT_DELAYED_WORK(&t->tick_work, tick_work);
@@ -412,8 +400,6 @@ static void tier_resume(struct dm_target *ti)
 	struct tier *t = ti->private;
 
 	WRITE_ONCE(t->live, true);
-	if (tier_health(t) == TIER_HEALTH_DEGRADED)
-		queue_work(t->wq, &t->degrade_work);
 	start_background(t);
 }
 

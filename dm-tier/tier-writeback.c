@@ -20,6 +20,7 @@
 #define SMALL_SECTORS	512U	/* one write beside foreground requests */
 #define LARGE_SECTORS	2048U
 #define MAX_SWEEPS	4	/* of a flush, while others go on writing */
+#define MIN_REFILL	16U	/* sectors */
 
 static bool slow_busy(struct tier *t)
 {
@@ -64,13 +65,15 @@ static bool dirtying(struct tier *t)
 /* the wanted mode is reached when nothing is dirty and nothing can become so any more */
 void tier_drain_check(struct tier *t)
 {
-	if (t->settled == t->mode)
+	enum tier_mode mode = READ_ONCE(t->mode);	/* may change while we look */
+
+	if (t->settled == mode)
 		return;
-	if (t->mode != TIER_MODE_WRITEBACK &&
+	if (mode != TIER_MODE_WRITEBACK &&
 	    (dirtying(t) || atomic64_read(&t->nr_dirty) || tier_commit_wait(t)))
 		return;
-	trace_tier_mode(t->name, t->settled, t->mode);
-	WRITE_ONCE(t->settled, t->mode);
+	trace_tier_mode(t->name, t->settled, mode);
+	WRITE_ONCE(t->settled, mode);
 	tier_event(t);
 }
 
@@ -169,11 +172,13 @@ void tier_tokens_refill(s64 *tokens, unsigned long *time, u32 rate)
 	unsigned long now = jiffies;
 	u64 ms = min_t(u64, jiffies_to_msecs(now - *time), 1000);
 	u64 second = rate * 2ULL;
+	u64 more = div_u64(second * ms, 1000);
 
-	if (!ms)
+	/* a few sectors wait for more: what rounding takes must not be much of them, or all */
+	if (more < MIN_REFILL && ms < 1000)
 		return;
 	*time = now;
-	*tokens = min_t(s64, *tokens + div_u64(second * ms, 1000), max_t(u64, second, LARGE_SECTORS));
+	*tokens = min_t(s64, *tokens + more, max_t(u64, second, LARGE_SECTORS));
 }
 
 /* a flush and a drain go as fast as the devices do */

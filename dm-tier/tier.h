@@ -260,7 +260,6 @@ struct tier {
 
 	atomic_t health;		/* enum tier_health */
 	struct work_struct event_work;
-	struct work_struct degrade_work;
 
 	/* mapping */
 	struct tier_map map;
@@ -305,6 +304,7 @@ struct tier {
 	struct tier_snapshot *snapshot;	/* slots of the transaction being written */
 	u32 nr_snapshot;
 	u32 max_snapshot;
+	bool gave_up_fast;		/* nothing is clean on the fast device any more */
 	u32 nr_intents;			/* marked regions */
 	unsigned long intent_look;	/* jiffies of the last look for unused ones */
 	u64 intent[TIER_INTENT_WORDS];	/* as on the disk, once intent_changed is written */

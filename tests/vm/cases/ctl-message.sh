@@ -231,6 +231,20 @@ dmsetup resume t0
 refused_done
 get_status t0
 is "${S[wanted]}" writeback "the mode is as it was"
+
+# a block of which the middle is there already; a rate of less than a sector in 10 ms
+flush t0
+msg t0 demote 0 $LEN
+soon "nothing is there" 30 has t0 used -eq 0
+wr $T $((81920 / 8 + 7)) 1 "$WORK/data"
+msg t0 stats reset
+ok "promote around what is there" msg t0 promote 81920 128
+soon "two copies come" 30 has t0 promotions -eq 2
+rd $T $((81920 / 8)) 16
+holds "the whole block is there" t0 read_misses -eq 0
+ok "a low rate" msg t0 set migration_rate 40
+ok "promote" msg t0 promote 98304 256
+soon "it goes on" 30 has t0 promotions -eq 4
 ok "remove" stop t0
 ok "check" "$DMTIER" check "$SSD" "$HDD" "$META"
 done_testing

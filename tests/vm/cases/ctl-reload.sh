@@ -173,6 +173,27 @@ rand $T write 500 --size=16M
 ok "remove" stop t0
 ok "check" "$DMTIER" check "$SSD" "$HDD" "$META"
 
+# --- a last granule larger than a page, a start that fails after the growth ------------------------
+
+resize hdd 98307
+ok "blocks of 1 MiB" format_set --block-size 1m
+large() { echo "0 $1 tier $SSD $HDD $META 2048 ${*:2}"; }
+ok "create" dmsetup create t0 --table "$(large 98307 3 writeback idle_ms 3600000 lru 0)"
+dd if="$WORK/data" of=$T bs=1536 seek=32768 count=1 oflag=direct status=none
+holds "the last granule has 3 sectors and is dirty" t0 dirty -eq 1
+ok "remove" stop t0
+resize hdd 131072
+# others write to the disk, at its start and behind its old end
+dd if="$WORK/data" of=/dev/mapper/hdd bs=512 seek=98307 count=2048 oflag=direct status=none
+dd if=/dev/urandom of=/dev/mapper/hdd bs=4k seek=2 count=1 oflag=direct status=none
+nok "refused, since there are dirty data" dmsetup create t0 --table "$(large 131072 3 writeback idle_ms 3600000 lru 0)"
+ok "accepted" dmsetup create t0 --table "$(large 131072 4 writeback accept_changed_slow idle_ms 3600000 lru 0)"
+cmp -n 1536 "$WORK/data" $T 0 $((98304 * 512))
+is $? 0 "what was dirty in the last granule is there"
+cmp -n 1048576 "$WORK/data" $T 0 $((98307 * 512))
+is $? 0 "and behind it what the HDD has"
+ok "remove" stop t0
+
 # --- metadata too small to grow ---------------------------------------------------------------
 
 resize ssd 8192
