@@ -18,6 +18,15 @@ refused()
 	is "$(sums $files)" "$before" "... wrote nothing"
 }
 
+# ---- another dmtier at the same time ----
+images
+for f in ssd meta; do
+	exec 9<$f
+	flock 9
+	refused "ssd hdd meta" "$f is in use" "$f, which another one writes" --force ssd hdd meta
+	exec 9<&-
+done
+
 # ---- the same device twice ----
 images
 ln -s ssd link

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -91,6 +92,12 @@ int bdev_open(struct bdev *b, unsigned int flags, char *why)
 		goto fail;
 	if (b->dev != before.dev || b->ino != before.ino || b->is_block != before.is_block) {
 		r = text_why(why, -ESTALE, "%s changed while it was looked at", b->path);
+		goto fail;
+	}
+	/* what O_EXCL is for block devices, but only among us */
+	if ((flags & BDEV_EXCLUSIVE) && !b->is_block &&
+	    flock(b->fd, (flags & BDEV_WRITE ? LOCK_EX : LOCK_SH) | LOCK_NB) && errno == EWOULDBLOCK) {
+		r = text_why(why, -EBUSY, "%s is in use", b->path);
 		goto fail;
 	}
 	r = read_sizes(b, &st);
