@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=600
+# vmtap: timeout=900
 # vmtap: ignore=Buffer I/O error|blk_update_request|I/O error, dev
 # Stops and starts that fail half way: a device stops taking flushes or writes just then.
 # shellcheck source=../lib.sh
