@@ -53,7 +53,7 @@ void tier_set_health(struct tier *t, enum tier_health health, const char *why)
 			trace_tier_health(t->name, old, health);
 			tier_event(t);
 			tier_wb_kick(t);	/* a flush that runs ends */
-			/* drops what the fast device has clean; before and after its life the commit is run by others */
+			/* drops what it has clean; before and after its life others run the commit */
 			if (health == TIER_HEALTH_DEGRADED && READ_ONCE(t->live))
 				tier_commit_kick(t, true);
 			return;
