@@ -10,7 +10,9 @@ for b in 4 64 256; do
 	for m in writeback writethrough writearound; do
 		powercut "$m, blocks of $b KiB" -m $m -b $b -n 5000 -t 3600 -c 100 -p 100 -s $((b * 1000 + ${#m}))
 	done
-	powercut "scripts, blocks of $b KiB" -x -b $b -k 5 -e 10 -c 100 -t 6000
+	powercut "scripts, blocks of $b KiB" -x -b $b -k 4 -e 20 -r 2 -c 100 -t 6000
 done
+
+powercut "what a power cut costs" -F
 
 done_testing

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=600
+# vmtap: timeout=900
 #
-# Short scenarios, one for each kind of transition, cut after every request of the devices.
+# Short scenarios, some for each kind of transition, cut after every request of the devices.  `powercut -l`
+# lists which is for what.
 # shellcheck source=../powercut/lib.sh
 . "${0%/*}/../powercut/lib.sh"
 
-powercut "scripts" -x -b 64 -k 2 -e 150 -c 50 -t 100
+powercut "what a power cut costs" -F
+# where pages of metadata are more than a sector
+powercut "scripts, blocks of 4 KiB" -x -b 4 -S checkpoint,shutdown,grow-fast -k 1 -e 300 -c 50 -t 60
+powercut "scripts" -x -b 64 -k 1 -e 200 -c 50 -t 200
 
 done_testing

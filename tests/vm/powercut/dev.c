@@ -43,7 +43,7 @@ struct dev {
 
 const char * const dev_names[NR_DEVS] = { "fast", "slow", "meta" };
 const char * const dev_paths[NR_DEVS] = { "/dev/nbd0", "/dev/nbd1", "/dev/nbd2" };
-u64 dev_size[NR_DEVS];
+u64 dev_size[NR_DEVS], dev_room[NR_DEVS];
 u8 *dev_mem[NR_DEVS];
 
 static struct dev devs[NR_DEVS];
@@ -162,6 +162,12 @@ static void delay(struct dev *d, const struct req *r)
 		sleep_us(us);
 }
 
+static void hold(struct dev *d, const struct req *r)
+{
+	if (r->kind == REQ_WRITE && delays.held[d->index])
+		sleep_us(delays.held[d->index]);
+}
+
 static void serve(struct dev *d, struct pending *p)
 {
 	struct req *r = p->req;
@@ -184,6 +190,7 @@ static void serve(struct dev *d, struct pending *p)
 	}
 	pthread_mutex_unlock(&d->lock);
 	delay(d, r);
+	hold(d, r);
 	r->done = tick();
 	iov[1].iov_base = out;
 	iov[1].iov_len = r->kind == REQ_READ ? r->len : 0;
@@ -300,7 +307,7 @@ static void start_one(int i)
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_mutex_init(&d->send, NULL);
 	pthread_cond_init(&d->more, NULL);
-	dev_mem[i] = calloc(1, dev_size[i]);
+	dev_mem[i] = calloc(1, dev_room[i]);
 	d->fd = open(dev_paths[i], O_RDWR | O_CLOEXEC);
 	if (d->fd < 0)
 		die("%s: %s", dev_paths[i], strerror(errno));
@@ -348,6 +355,22 @@ void dev_stop(void)
 	}
 }
 
+/* nothing is on the device now */
+void dev_resize(int i, u64 size)
+{
+	u64 got = 0;
+	int n;
+
+	dev_size[i] = size;
+	if (ioctl(devs[i].fd, NBD_SET_SIZE_BLOCKS, size / 512))
+		die("%s: size: %s", dev_paths[i], strerror(errno));
+	for (n = 0; n < 1000 && got != size; n++)
+		if (ioctl(devs[i].fd, BLKGETSIZE64, &got) || got != size)
+			sleep_us(5000);
+	if (got != size)
+		die("%s does not get its new size", dev_paths[i]);
+}
+
 void dev_delays(const struct delays *d, u64 seed)
 {
 	delays = *d;
@@ -361,8 +384,8 @@ void image_new(struct image *i)
 	int d;
 
 	for (d = 0; d < NR_DEVS; d++) {
-		i->mem[d] = malloc(dev_size[d]);
-		i->changed[d] = calloc(dev_size[d] / IMAGE_CHUNK + 1, sizeof(bool));
+		i->mem[d] = malloc(dev_room[d]);
+		i->changed[d] = calloc(dev_room[d] / IMAGE_CHUNK + 1, sizeof(bool));
 		if (!i->mem[d] || !i->changed[d])
 			die("out of memory");
 	}
@@ -387,9 +410,9 @@ static void image_copy(struct image *to, const struct image *from)
 
 	for (d = 0; d < NR_DEVS; d++) {
 		if (to->parent != from->serial)
-			memcpy(to->mem[d], from->mem[d], dev_size[d]);
-		for (c = 0; c * IMAGE_CHUNK < dev_size[d]; c++) {
-			u64 off = c * IMAGE_CHUNK, left = dev_size[d] - off;
+			memcpy(to->mem[d], from->mem[d], dev_room[d]);
+		for (c = 0; c * IMAGE_CHUNK < dev_room[d]; c++) {
+			u64 off = c * IMAGE_CHUNK, left = dev_room[d] - off;
 
 			if (to->changed[d][c] && to->parent == from->serial)
 				memcpy(to->mem[d] + off, from->mem[d] + off, left < IMAGE_CHUNK ? left : IMAGE_CHUNK);
@@ -407,9 +430,9 @@ void dev_save(struct image *i)
 
 	for (d = 0; d < NR_DEVS; d++) {
 		pthread_mutex_lock(&devs[d].lock);
-		memcpy(i->mem[d], dev_mem[d], dev_size[d]);
+		memcpy(i->mem[d], dev_mem[d], dev_room[d]);
 		pthread_mutex_unlock(&devs[d].lock);
-		memset(i->changed[d], 0, dev_size[d] / IMAGE_CHUNK + 1);
+		memset(i->changed[d], 0, dev_room[d] / IMAGE_CHUNK + 1);
 	}
 	i->serial = tick();
 	i->parent = 0;
@@ -421,7 +444,7 @@ void dev_load(const struct image *i)
 
 	for (d = 0; d < NR_DEVS; d++) {
 		pthread_mutex_lock(&devs[d].lock);
-		memcpy(dev_mem[d], i->mem[d], dev_size[d]);
+		memcpy(dev_mem[d], i->mem[d], dev_room[d]);
 		pthread_mutex_unlock(&devs[d].lock);
 		ioctl(devs[d].fd, BLKFLSBUF);
 	}
@@ -451,6 +474,8 @@ static u32 chance(u8 fate, struct rng *r)
 		return 100;
 	case FATE_MIXED:
 		return rng_percent(r, 50) ? 100 : 0;
+	case FATE_SHREDDED:
+		return 50;
 	case FATE_RARE:
 		return rng_percent(r, 15) ? 100 : 0;
 	default:
@@ -494,4 +519,12 @@ void crash_image(struct image *to, const struct image *base, const struct log *l
 				if (rng_percent(r, c))
 					put(to, q, off, SECTOR);
 	}
+}
+
+/* power fails now, in the record that is being made since @base was what the media held */
+void dev_crash(struct image *to, const struct image *base, const u8 fates[NR_DEVS], struct rng *r)
+{
+	pthread_mutex_lock(&log_lock);
+	crash_image(to, base, current, now(), fates, r);
+	pthread_mutex_unlock(&log_lock);
 }

@@ -14,10 +14,12 @@
 #include "powercut.h"
 
 #define DM_NAME	"powercut"
+#define FUA_NAME	"powercut-fua"
 #define DM_ROOM	16384
 
 extern char **environ;
 u32 block_sectors;
+int dm_fua_fd = -1;
 
 static int control = -1;
 static u32 minor_nr;
@@ -29,7 +31,7 @@ void sleep_us(u32 us)
 	nanosleep(&ts, NULL);
 }
 
-static struct dm_ioctl *dm_new(void)
+static struct dm_ioctl *dm_new_named(const char *name)
 {
 	struct dm_ioctl *io = calloc(1, DM_ROOM);
 
@@ -40,8 +42,13 @@ static struct dm_ioctl *dm_new(void)
 	io->version[0] = DM_VERSION_MAJOR;
 	io->data_size = DM_ROOM;
 	io->data_start = sizeof(*io);
-	strcpy(io->name, DM_NAME);
+	strcpy(io->name, name);
 	return io;
+}
+
+static struct dm_ioctl *dm_new(void)
+{
+	return dm_new_named(DM_NAME);
 }
 
 static int dm_do(struct dm_ioctl *io, unsigned long cmd)
@@ -49,12 +56,12 @@ static int dm_do(struct dm_ioctl *io, unsigned long cmd)
 	return ioctl(control, cmd, io) ? -errno : 0;
 }
 
-int dm_remove(void)
+static int remove_named(const char *name)
 {
 	int r = 0, i;
 
 	for (i = 0; i < 500; i++) {
-		struct dm_ioctl *io = dm_new();
+		struct dm_ioctl *io = dm_new_named(name);
 
 		r = dm_do(io, DM_DEV_REMOVE);
 		free(io);
@@ -63,6 +70,75 @@ int dm_remove(void)
 		sleep_us(10000);
 	}
 	return r;
+}
+
+static int open_minor(u32 nr)
+{
+	char path[64];
+	int fd = -1, i;
+
+	snprintf(path, sizeof(path), "/dev/dm-%u", nr);
+	for (i = 0; fd < 0 && i < 200; i++) {
+		fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
+		if (fd < 0)
+			sleep_us(5000);
+	}
+	if (fd < 0)
+		die("%s: %s", path, strerror(errno));
+	return fd;
+}
+
+/*
+ * The kernel sends a flush after each write with RWF_DSYNC, which hides what FUA alone is good for.  So these
+ * writes go through a dm-switch, a target that passes flushes on to nobody.  Beside it in the table is a
+ * device with a write cache, POWERCUT_CACHE, or device-mapper would take FUA off, too.
+ */
+void dm_fua_open(void)
+{
+	const char *cache = getenv("POWERCUT_CACHE");
+	struct dm_ioctl *io;
+	struct dm_target_spec *spec;
+	u32 nr;
+	int r;
+
+	if (!cache)
+		return;
+	io = dm_new_named(FUA_NAME);
+	r = dm_do(io, DM_DEV_CREATE);
+	nr = minor(io->dev);
+	free(io);
+	if (r)
+		die(FUA_NAME ": %s", strerror(-r));
+	io = dm_new_named(FUA_NAME);
+	io->target_count = 2;
+	spec = (void *)((char *)io + io->data_start);
+	spec->length = nr_sectors;
+	strcpy(spec->target_type, "switch");
+	snprintf((char *)(spec + 1), 128, "1 1048576 0 /dev/dm-%u 0", minor_nr);
+	spec->next = sizeof(*spec) + 128;
+	spec = (void *)((char *)spec + spec->next);
+	spec->sector_start = nr_sectors;
+	spec->length = 8;
+	strcpy(spec->target_type, "linear");
+	snprintf((char *)(spec + 1), 128, "%s 0", cache);
+	r = dm_do(io, DM_TABLE_LOAD);
+	free(io);
+	io = dm_new_named(FUA_NAME);
+	r = r ? r : dm_do(io, DM_DEV_SUSPEND);
+	free(io);
+	if (r)
+		die(FUA_NAME ": %s", strerror(-r));
+	dm_fua_fd = open_minor(nr);
+}
+
+int dm_remove(void)
+{
+	if (dm_fua_fd >= 0) {
+		close(dm_fua_fd);
+		dm_fua_fd = -1;
+		remove_named(FUA_NAME);
+	}
+	return remove_named(DM_NAME);
 }
 
 int dm_create(const char *mode, const char *policy, const char *features)
@@ -104,18 +180,7 @@ out:
 
 int dm_open(void)
 {
-	char path[64];
-	int fd = -1, i;
-
-	snprintf(path, sizeof(path), "/dev/dm-%u", minor_nr);
-	for (i = 0; fd < 0 && i < 200; i++) {
-		fd = open(path, O_RDWR | O_DIRECT | O_CLOEXEC);
-		if (fd < 0)
-			sleep_us(5000);
-	}
-	if (fd < 0)
-		die("%s: %s", path, strerror(errno));
-	return fd;
+	return open_minor(minor_nr);
 }
 
 int dm_message(const char *text)

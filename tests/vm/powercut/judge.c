@@ -12,10 +12,10 @@
 
 #define CHUNK	256U	/* sectors */
 
-u64 nr_states, nr_paper, nr_failures;
+u64 nr_states, nr_paper, nr_failures, nr_recovery;
 u32 check_percent = 100, max_failures = 5;
 
-static const char * const fate_names[NR_FATES] = { "lost", "kept", "mixed", "rare", "torn" };
+static const char * const fate_names[NR_FATES] = { "lost", "kept", "mixed", "rare", "torn", "shredded" };
 
 void complain(const char *fmt, ...)
 {
@@ -243,7 +243,8 @@ static bool start(struct trial *t, struct rng *r, const char *mode)
 	const char *policy = random_policy(r);
 	int e;
 
-	if (rng_percent(r, check_percent) && !check(t))
+	/* the tool takes a device that has become smaller for the wrong one */
+	if (rng_percent(r, check_percent) && !paper_shrunk && !check(t))
 		return false;
 	e = dm_create(mode, policy, rng_percent(r, 50) ? "commit_ms 10" : "idle_ms 20 commit_ms 30");
 	if (e) {
@@ -290,7 +291,26 @@ static void slow_has(struct trial *t, const u64 *values, u64 *again)
 	compare(t, values, again);
 }
 
-static void shake(struct trial *t, struct rng *r, const u64 *values, u64 *again)
+/* and it would still have all of it if the power failed now and the others were lost */
+static void slow_keeps(struct trial *t, const struct image *base, const u64 *values, u64 *again)
+{
+	static const u8 lost[NR_DEVS] = { FATE_LOST, FATE_LOST, FATE_LOST };
+	static struct image state;
+	struct rng r = { 1 };
+	u64 s;
+
+	if (t->failed)
+		return;
+	if (!state.mem[0])
+		image_new(&state);
+	dev_crash(&state, base, lost, &r);
+	step(t, "the slow device alone after a power cut");
+	for (s = 0; s < nr_sectors; s++)
+		again[s] = oracle_value(state.mem[SLOW] + s * SECTOR, s);
+	compare(t, values, again);
+}
+
+static void shake(struct trial *t, struct rng *r, const struct image *base, const u64 *values, u64 *again)
 {
 	bool flushed = false;
 	char text[100];
@@ -314,6 +334,10 @@ static void shake(struct trial *t, struct rng *r, const u64 *values, u64 *again)
 	}
 	if (!t->failed && rng_percent(r, 50))
 		flushed = flush_all(t);
+	if (flushed) {
+		slow_has(t, values, again);
+		slow_keeps(t, base, values, again);
+	}
 	if (!t->failed && rng_percent(r, 60)) {
 		snprintf(text, sizeof(text), "demote 0 %llu", (unsigned long long)nr_sectors);
 		if (dm_message(text) || !dm_wait("jobs", "0", 30000))
@@ -342,18 +366,14 @@ static bool on_paper(struct trial *t, const struct image *state, u64 *values)
 
 /* the power fails again, in the recovery or soon after */
 static void cut_again(struct trial *t, struct rng *r, const struct image *base, const struct log *log, u64 begin, u64 end,
-		      const u64 *values, u64 *again, bool kernel)
+		      u64 cut, const u8 fates[NR_DEVS], const u64 *values, u64 *again, bool kernel)
 {
 	static struct image state;
-	u8 fates[NR_DEVS];
 	char text[200];
-	u64 cut = begin + rng_next(r) % (end - begin + 1);
-	int d;
+	size_t len = strlen(t->step);
 
 	if (!state.mem[0])
 		image_new(&state);
-	for (d = 0; d < NR_DEVS; d++)
-		fates[d] = rng_below(r, NR_FATES);
 	crash_image(&state, base, log, cut, fates, r);
 	if (kernel)
 		dev_load(&state);
@@ -383,6 +403,36 @@ static void cut_again(struct trial *t, struct rng *r, const struct image *base, 
 			history(&l, s, cut);
 		}
 	}
+	if (!t->failed)
+		t->step[len] = 0;	/* the steps of the cuts before do not matter */
+}
+
+static void random_fates(struct rng *r, u8 fates[NR_DEVS])
+{
+	int d;
+
+	for (d = 0; d < NR_DEVS; d++)
+		fates[d] = rng_below(r, NR_FATES);
+}
+
+/* the power fails after each request of the loading, and after each answer to one */
+static void cut_loading(struct trial *t, struct rng *r, const struct image *base, const struct log *log, u64 begin,
+			u64 loaded, const u64 *values, u64 *again)
+{
+	size_t i;
+	u32 k;
+
+	for (i = 0; i < log->nr && log->reqs[i]->begin <= loaded; i++)
+		for (k = 0; k < 2 * t->plan->recovery && !t->failed; k++) {
+			const struct req *q = log->reqs[i];
+			u8 fates[NR_DEVS] = { FATE_LOST, FATE_LOST, FATE_LOST };
+
+			if (k >= 2)
+				random_fates(r, fates);
+			nr_recovery++;
+			cut_again(t, r, base, log, begin, loaded, k % 2 && q->done ? q->done : q->begin, fates, values,
+				  again, rng_percent(r, 2));
+		}
 }
 
 /* is each value one that the oracle permits? */
@@ -393,7 +443,7 @@ static bool judge_values(struct trial *t, const u64 *values)
 	u32 n = 0;
 
 	if (!permits)
-		permits = calloc(nr_sectors, sizeof(*permits));
+		permits = calloc(max_sectors, sizeof(*permits));
 	oracle_permits(t->cut, permits);
 	for (s = 0; s < nr_sectors; s++) {
 		if (permitted(&permits[s], values[s]))
@@ -408,6 +458,25 @@ static bool judge_values(struct trial *t, const u64 *values)
 	if (n > 1)
 		printf("# and %u other sectors\n", n - 1);
 	return !n;
+}
+
+/*
+ * Nothing becomes dirty by a power cut, and nothing that recovery may keep is lost.  The paper was the last
+ * state looked at; write back may have begun, and the reserve of free slots be refilled.
+ */
+static void judge_counts(struct trial *t)
+{
+	char dirty[32] = "", used[32] = "";
+	u64 slots, n;
+
+	if (t->failed || !dm_status_word("dirty", dirty, sizeof(dirty)) || !dm_status_word("used", used, sizeof(used)))
+		return;
+	slots = (dev_size[FAST] / SECTOR - 2048) / block_sectors;
+	n = strtoull(used, NULL, 10);
+	if (strtoull(dirty, NULL, 10) > paper_dirty)
+		fail(t, "%s granules are dirty after the start, %llu are on paper", dirty, (unsigned long long)paper_dirty);
+	else if (n > paper_used || (n < paper_used && n < slots - (slots / 4 ? slots / 4 : 1)))
+		fail(t, "%s slots are in use after the start, %llu are on paper", used, (unsigned long long)paper_used);
 }
 
 /**
@@ -426,7 +495,7 @@ bool judge_paper(const struct life *l, const struct plan *p)
 
 	if (!values) {
 		image_new(&state);
-		values = calloc(nr_sectors, sizeof(*values));
+		values = calloc(max_sectors, sizeof(*values));
 	}
 	crash_image(&state, &l->base, l->log, p->cut, p->fates, &r);
 	nr_paper++;
@@ -452,12 +521,13 @@ bool judge(const struct life *l, const struct plan *p, u64 *values)
 	struct trial t = { .life = l, .plan = p, .cut = p->cut };
 	struct rng r = { p->seed };
 	struct log *log;
-	u64 begin, end;
+	u64 begin, loaded, end;
+	u8 fates[NR_DEVS];
 	u32 i;
 
 	if (!again) {
 		image_new(&state);
-		again = calloc(nr_sectors, sizeof(*again));
+		again = calloc(max_sectors, sizeof(*again));
 	}
 	crash_image(&state, &l->base, l->log, p->cut, p->fates, &r);
 	log_free(dev_log_take());
@@ -466,12 +536,14 @@ bool judge(const struct life *l, const struct plan *p, u64 *values)
 	nr_states++;
 	if (!on_paper(&t, &state, again) || !start(&t, &r, random_mode(&r)))
 		return false;
+	loaded = now();
+	judge_counts(&t);
 	if (read_values(&t, values) && judge_values(&t, values)) {
 		step(&t, "against paper");
 		compare(&t, again, values);
 	}
 	if (!t.failed && p->thorough)
-		shake(&t, &r, values, again);
+		shake(&t, &r, &state, values, again);
 	stop(&t);
 	if (!t.failed && p->thorough && rng_percent(&r, 30)) {
 		if (start(&t, &r, random_mode(&r))) {
@@ -481,8 +553,12 @@ bool judge(const struct life *l, const struct plan *p, u64 *values)
 	}
 	end = now();
 	log = dev_log_take();
-	for (i = 0; i < p->second && !t.failed; i++)
-		cut_again(&t, &r, &state, log, begin, end, values, again, i + p->second_started >= p->second);
+	cut_loading(&t, &r, &state, log, begin, loaded, values, again);
+	for (i = 0; i < p->second && !t.failed; i++) {
+		random_fates(&r, fates);
+		cut_again(&t, &r, &state, log, begin, end, begin + rng_next(&r) % (end - begin + 1), fates, values, again,
+			  i + p->second_started >= p->second);
+	}
 	log_free(log);
 	log_free(dev_log_take());
 	return !t.failed;

@@ -26,7 +26,7 @@ struct event {
 	bool fua;
 };
 
-u64 nr_sectors;
+u64 nr_sectors, max_sectors;
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct event *events;
@@ -37,11 +37,11 @@ static bool *busy;
 
 void oracle_init(void)
 {
-	acked = calloc(nr_sectors, sizeof(u64));
-	submitted = calloc(nr_sectors, sizeof(u64));
-	discarded = calloc(nr_sectors, sizeof(u64));
-	base = calloc(nr_sectors, sizeof(u64));
-	busy = calloc(nr_sectors, sizeof(bool));
+	acked = calloc(max_sectors, sizeof(u64));
+	submitted = calloc(max_sectors, sizeof(u64));
+	discarded = calloc(max_sectors, sizeof(u64));
+	base = calloc(max_sectors, sizeof(u64));
+	busy = calloc(max_sectors, sizeof(bool));
 }
 
 void oracle_fill(u8 *buf, u64 sector, u32 n, u64 version)

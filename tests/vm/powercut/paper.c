@@ -142,14 +142,18 @@ static void slow_values(const struct image *state, u64 nr, unsigned long *values
 {
 	static unsigned long *known;
 	static unsigned long known_parent;
+	static u64 known_nr;
 	u64 s;
 
 	if (!known)
-		known = calloc(nr, sizeof(*known));
+		known = calloc(max_sectors, sizeof(*known));
+	if (known_nr != nr)
+		known_parent = 0;
+	known_nr = nr;
 	for (s = 0; s < nr; s++) {
 		bool changed = state->changed[SLOW][s * SECTOR / IMAGE_CHUNK];
 
-		if (!changed && known_parent == state->parent && known[s] != (unsigned long)VALUE_BAD - 1)
+		if (!changed && state->parent && known_parent == state->parent && known[s] != (unsigned long)VALUE_BAD - 1)
 			values[s] = known[s];
 		else
 			values[s] = oracle_value(state->mem[SLOW] + s * SECTOR, s);
@@ -160,6 +164,9 @@ static void slow_values(const struct image *state, u64 nr, unsigned long *values
 }
 
 u64 paper_differing;	/* sectors of clean copies, in marked regions, that differ from the slow device */
+u64 paper_dirty;	/* granules */
+bool paper_shrunk;	/* the fast device is smaller than the metadata say */
+u64 paper_used;		/* slots in which anything is left after recovery */
 
 /**
  * paper_values() - what a state would read as after recovery
@@ -177,13 +184,20 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 	const struct tier_geometry *g = &p.sb.geometry;
 	bool *mapped = NULL;
 	int r = -1;
-	u64 s;
+	u64 s, slots_now;
 
-	paper_differing = 0;
+	paper_differing = paper_dirty = paper_used = 0;
 	if (!read_metadata(&p, state->mem[META], why, size) || !check_header(&p, state->mem[FAST], why, size))
 		goto out;
 	r = 0;
-	slow_values(state, g->nr_sectors, values);
+	if (g->nr_sectors > nr_sectors) {
+		snprintf(why, size, "metadata are for %llu sectors", (unsigned long long)g->nr_sectors);
+		r = -1;
+		goto out;
+	}
+	paper_shrunk = g->devs[0].sectors > dev_size[FAST] / SECTOR;
+	slots_now = (dev_size[FAST] / SECTOR - g->devs[0].data_start) >> g->block_shift;
+	slow_values(state, nr_sectors, values);
 	mapped = calloc(g->nr_blocks, sizeof(*mapped));
 	for (s = 0; s < g->nr_slots; s++) {
 		const struct tier_record *rec = &p.slots[s];
@@ -200,6 +214,8 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 			goto out;
 		}
 		mapped[block] = true;
+		paper_dirty += __builtin_popcountll(rec->dirty);
+		paper_used += s < slots_now && (rec->dirty || !marked);
 		for (i = 0; i < g->block_sectors && first + i < g->nr_sectors; i++) {
 			u32 granule = i >> g->granule_shift;
 			unsigned long fast;

@@ -3,7 +3,9 @@
  * powercut - cut the power of a tier device at many moments, and judge every state
  *
  *	powercut [-b BLOCK-KIB] [-m MODE] [-n STATES] [-t SECONDS] [-s SEED] [-p PAPER] [-c CHECK] [-v]	random
- *	powercut -x [-S SCRIPT] [-e STEP] [-k STATES] ...					scripts
+ *	powercut -x [-S SCRIPT] [-e STEP] [-k STATES] [-r RECOVERY] ...			scripts
+ *	powercut -F									figures: what a power cut costs
+ *	powercut -l									lists the scripts
  *
  * Runs in a virtual machine with nbd and the modules loaded, and DMTIER in the environment.
  */
@@ -51,16 +53,23 @@ bool time_left(void)
 	return seconds() < until;
 }
 
+u64 full_slots(void)
+{
+	return block_kib <= 4 ? 96 : block_kib <= 64 ? 12 : 8;
+}
+
 /* sizes: slots for a quarter of the blocks or so; the last block is short, and ends within a granule */
 static void set_sizes(void)
 {
-	u64 slots = block_kib <= 4 ? 96 : block_kib <= 64 ? 12 : 8;
+	u64 slots = full_slots();
 
 	block_sectors = block_kib * 2;
-	nr_sectors = slots * 3 * block_sectors + (block_sectors > 8 ? 8 * (block_sectors / 16) : 0) + 3;
+	max_sectors = slots * 3 * block_sectors + (block_sectors > 8 ? 8 * (block_sectors / 16) : 0) + 3;
+	nr_sectors = max_sectors;
 	dev_size[FAST] = (2048 + slots * block_sectors) * (u64)SECTOR;
-	dev_size[SLOW] = nr_sectors * SECTOR;
-	dev_size[META] = 2 << 20;
+	dev_room[FAST] = (2048 + 3 * slots * block_sectors) * (u64)SECTOR;
+	dev_size[SLOW] = dev_room[SLOW] = nr_sectors * SECTOR;
+	dev_size[META] = dev_room[META] = 2 << 20;
 }
 
 /* new metadata; the fast device keeps what was there, as garbage */
@@ -71,7 +80,7 @@ void format_devices(void)
 
 	image_new(&i);
 	dev_save(&i);
-	memset(i.mem[META], 0, dev_size[META]);
+	memset(i.mem[META], 0, dev_room[META]);
 	dev_load(&i);
 	snprintf(option, sizeof(option), "--force --block-size %uk", block_kib);
 	if (dmtier_run("format", option)) {
@@ -102,6 +111,7 @@ void begin_life(struct life *l, const char *mode, const char *policy, const char
 	e = dm_create(mode, policy, features);
 	if (e)
 		die("create (%s): %s", l->what, strerror(-e));
+	dm_fua_open();
 }
 
 /* stop it; this is part of the record */
@@ -152,7 +162,7 @@ static void random_cut(struct plan *p, const struct life *l, struct rng *r)
 
 static void random_cuts(u64 seed, u64 states, const char *only_mode)
 {
-	u64 *values = calloc(nr_sectors, sizeof(*values));
+	u64 *values = calloc(max_sectors, sizeof(*values));
 	struct life l = { 0 };
 	static const u32 commit_ms[] = { 10, 100, 1000 };
 	u64 began = seconds();
@@ -238,16 +248,28 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 	       (unsigned long long)(seconds() - began), (unsigned long long)nr_failures);
 }
 
+/* is it one of a list with commas? */
+static bool listed(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+	const char *at;
+
+	for (at = strstr(list, name); at; at = strstr(at + 1, name))
+		if ((at == list || at[-1] == ',') && (!at[n] || at[n] == ','))
+			return true;
+	return false;
+}
+
 int main(int argc, char **argv)
 {
 	u64 states = 300, limit = 3600, seed = 1, *zero;
 	const char *mode = NULL, *script = NULL;
-	bool scripts = false;
-	u32 step = 1, each = 3;
+	bool scripts = false, figures = false;
+	u32 step = 1, each = 3, recovery = 1;
 	size_t i;
 	int c;
 
-	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:v")) != -1)
+	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:r:lFv")) != -1)
 		switch (c) {
 		case 'b':
 			block_kib = atoi(optarg);
@@ -285,6 +307,16 @@ int main(int argc, char **argv)
 		case 'k':
 			each = atoi(optarg);
 			break;
+		case 'r':
+			recovery = atoi(optarg);
+			break;
+		case 'F':
+			figures = true;
+			break;
+		case 'l':
+			for (i = 0; i < nr_scripts; i++)
+				printf("%-20s %s\n", script_name(i), script_covers(i));
+			return 0;
 		case 'v':
 			verbose = true;
 			break;
@@ -295,14 +327,16 @@ int main(int argc, char **argv)
 	set_sizes();
 	oracle_init();
 	dev_start();
-	zero = calloc(nr_sectors, sizeof(*zero));
+	zero = calloc(max_sectors, sizeof(*zero));
 	oracle_fill(dev_mem[SLOW], 0, nr_sectors, 1);
-	memset(dev_mem[FAST], 0xa5, dev_size[FAST]);
+	memset(dev_mem[FAST], 0xa5, dev_room[FAST]);
 	oracle_begin_life(zero);
-	if (scripts) {
+	if (figures) {
+		figures_run();
+	} else if (scripts) {
 		for (i = 0; i < nr_scripts; i++)
-			if ((!script || !strcmp(script, script_name(i))) && time_left())
-				script_run(i, seed, step, each);
+			if ((!script || listed(script, script_name(i))) && time_left())
+				script_run(i, seed, step, each, recovery);
 	} else {
 		random_cuts(seed, states, mode);
 	}

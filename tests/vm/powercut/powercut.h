@@ -10,6 +10,7 @@
  *	paper.c		what a state would read as, from the format alone
  *	judge.c		recovery of one state, and everything that is asked of it
  *	script.c	short scenarios, cut after every step
+ *	figures.c	what a power cut costs
  *	powercut.c	main
  */
 #ifndef POWERCUT_H
@@ -85,6 +86,7 @@ struct delays {
 	u32 percent;		/* of the requests that are delayed */
 	u32 max[NR_DEVS];
 	u32 flush;		/* more for a flush */
+	u32 held[NR_DEVS];	/* writes take effect at once, and are answered so much later */
 };
 
 /**
@@ -102,11 +104,12 @@ struct image {
 #define IMAGE_CHUNK	4096U
 
 /* how a power cut treats what is in the volatile caches */
-enum fate { FATE_LOST, FATE_KEPT, FATE_MIXED, FATE_RARE, FATE_TORN, NR_FATES };
+enum fate { FATE_LOST, FATE_KEPT, FATE_MIXED, FATE_RARE, FATE_TORN, FATE_SHREDDED, NR_FATES };
 
 extern const char * const dev_names[NR_DEVS];
 extern const char * const dev_paths[NR_DEVS];
-extern u64 dev_size[NR_DEVS];
+extern u64 dev_size[NR_DEVS];	/* what the kernel sees */
+extern u64 dev_room[NR_DEVS];	/* what there is */
 extern u8 *dev_mem[NR_DEVS];
 
 u64 tick(void);			/* one clock for everything that is recorded */
@@ -120,6 +123,8 @@ void image_new(struct image *i);
 void image_free(struct image *i);
 void dev_save(struct image *i);
 void dev_load(const struct image *i);
+void dev_resize(int dev, u64 size);
+void dev_crash(struct image *to, const struct image *base, const u8 fates[NR_DEVS], struct rng *r);
 void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[NR_DEVS],
 		 struct rng *r);
 
@@ -128,8 +133,10 @@ void crash_image(struct image *to, const struct image *base, const struct log *l
 extern u32 block_sectors;
 
 int dm_create(const char *mode, const char *policy, const char *features);
+void dm_fua_open(void);
 int dm_remove(void);
 int dm_open(void);
+extern int dm_fua_fd;	/* no flush gets through here, see dm_fua_open(); -1: can't be had */
 int dm_message(const char *text);
 bool dm_status(char *text, size_t size);
 bool dm_status_word(const char *key, char *value, size_t size);
@@ -139,7 +146,8 @@ void sleep_us(u32 us);
 
 /* ---- oracle.c ---- */
 
-extern u64 nr_sectors;
+extern u64 nr_sectors;		/* of the tier device */
+extern u64 max_sectors;		/* that it may ever have */
 
 enum { EV_WRITE, EV_WRITE_ACK, EV_FLUSH, EV_FLUSH_ACK, EV_DISCARD, EV_DISCARD_ACK, NR_EVS };
 
@@ -192,7 +200,8 @@ int do_discard(int fd, u64 start, u32 n);
 int paper_values(const struct image *state, unsigned long *values, char *why, size_t size, unsigned long *where);
 
 #ifndef POWERCUT_TYPES
-extern u64 paper_differing;
+extern u64 paper_differing, paper_dirty, paper_used;
+extern bool paper_shrunk;
 #endif
 
 /* ---- judge.c ---- */
@@ -212,9 +221,10 @@ struct plan {
 	bool thorough;		/* evictions, flush, mode switch, second cut */
 	u32 second;		/* power cuts in the recovery itself */
 	u32 second_started;	/* of these, not only judged on paper */
+	u32 recovery;		/* so many after each request of the loading */
 };
 
-extern u64 nr_states, nr_paper, nr_failures;
+extern u64 nr_states, nr_paper, nr_failures, nr_recovery;
 extern u32 check_percent, max_failures;
 
 bool judge(const struct life *l, const struct plan *p, u64 *values);
@@ -226,7 +236,14 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 extern const size_t nr_scripts;
 const char *script_name(size_t i);
-void script_run(size_t i, u64 seed, u32 step, u32 states);
+const char *script_covers(size_t i);
+void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery);
+
+void run_steps(const char *const *steps, u32 times);
+
+/* ---- figures.c ---- */
+
+void figures_run(void);
 
 /* ---- powercut.c ---- */
 
@@ -236,5 +253,6 @@ void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void begin_life(struct life *l, const char *mode, const char *policy, const char *features);
 void end_life(struct life *l);
 void format_devices(void);
+u64 full_slots(void);
 
 #endif /* POWERCUT_H */

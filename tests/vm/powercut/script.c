@@ -3,6 +3,7 @@
  * Short scenarios, one for each kind of transition.  The power is cut after every request of the devices
  * and every acknowledgement, each time in several ways.
  */
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,43 +12,103 @@
 /*
  * A step: a letter, and for requests BLOCK SECTOR SECTORS
  *	w write, f write with FUA, r read, d discard, F flush, M message, S wait until status KEY is VALUE, z sleep ms
- * Sectors from 1000 on count in blocks: 1002 is two whole blocks.
+ *	b request or flush: in the background; j wait for these
+ *	L device ms: from now on its writes are answered so much later than they take effect
+ * Blocks below 0 count from the end.  Sectors from 1000 on count in blocks: 1002 is two whole blocks.  In a message, "all" is the range of the whole
+ * device, "blocks FIRST COUNT" that of these blocks.
  */
 struct script {
-	const char *name, *mode, *features;
+	const char *name, *covers, *mode, *features;
 	const char *const *steps;
 	u32 times;
 	bool slow_meta;		/* what goes on while a commit is written */
+	bool shred;		/* the metadata device tears what it was writing */
+	/* an earlier life, which is not judged itself */
+	const char *const *before;
+	u32 crashes;		/* it ends with a power cut, so many different ones; 0: it is stopped */
+	/* other sizes in that life, and the sizes then: the fast device in so many times the usual slots */
+	u32 fast_before, fast_then;
+	u32 less_blocks, less_sectors;	/* so much shorter is the tier device before */
 };
 
 #define STEPS(...)	(const char *const []){ __VA_ARGS__, NULL }
 
 static const struct script scripts[] = {
-	{ "write-miss", "writeback", "commit_ms 30", STEPS("w 0 0 8", "w 0 8 8", "F", "w 0 0 8", "w 1 3 2", "w 0 3 2", "F") },
-	{ "write-hit", "writeback", "commit_ms 2000", STEPS("r 1 0 1001", "F", "r 1 0 8", "w 1 0 8", "w 1 8 3", "F", "w 1 0 8",
+	{ "write-miss", "write miss", "writeback", "commit_ms 30", STEPS("w 0 0 8", "w 0 8 8", "F", "w 0 0 8", "w 1 3 2", "w 0 3 2", "F") },
+	{ "write-hit", "write hit", "writeback", "commit_ms 2000", STEPS("r 1 0 1001", "F", "r 1 0 8", "w 1 0 8", "w 1 8 3", "F", "w 1 0 8",
 		"f 1 8 8", "f 1 0 8", "w 1 24 8", "f 1 24 8", "z 60", "f 1 0 8") },
-	{ "fill-write", "writeback", "commit_ms 10", STEPS("r 2 0 8", "w 2 0 8", "r 3 0 8", "w 3 2 3", "z 30", "r 4 0 8", "z 30",
+	{ "fill-write", "read fill", "writeback", "commit_ms 10", STEPS("r 2 0 8", "w 2 0 8", "r 3 0 8", "w 3 2 3", "z 30", "r 4 0 8", "z 30",
 		"w 4 0 8", "F"), 3 },
-	{ "write-back", "writeback", "commit_ms 10", STEPS("w 0 0 1003", "F", "M flush", "S flush idle", "w 1 0 8", "F",
-		"M mode writearound", "S settled writearound", "w 0 0 8", "f 1 0 8", "M demote 0 4096", "S jobs 0", "w 1 0 8",
+	{ "write-back", "write back", "writeback", "commit_ms 10", STEPS("w 0 0 1003", "F", "M flush", "S flush idle", "w 1 0 8", "F",
+		"M mode writearound", "S settled writearound", "w 0 0 8", "f 1 0 8", "M demote all", "S jobs 0", "w 1 0 8",
 		"w 2 0 8", "r 2 0 8", "F") },
-	{ "evict-write", "writeback", "commit_ms 1000", STEPS("r 0 0 1002", "F", "M demote 0 4096", "S jobs 0", "w 0 0 3", "w 1 0 8",
-		"z 5", "r 0 0 8", "w 0 0 8", "F", "M mode writearound", "r 3 0 8", "M demote 0 4096", "w 3 0 8", "f 3 0 3") },
-	{ "discard", "writeback", "commit_ms 30", STEPS("w 0 0 1002", "F", "d 0 0 1001", "w 0 0 8", "F", "r 2 0 1001", "F", "d 2 0 1001",
+	{ "evict-write", "demote", "writeback", "commit_ms 1000", STEPS("r 0 0 1002", "F", "M demote all", "S jobs 0", "w 0 0 3", "w 1 0 8",
+		"z 5", "r 0 0 8", "w 0 0 8", "F", "M mode writearound", "r 3 0 8", "M demote all", "w 3 0 8", "f 3 0 3") },
+	{ "discard", "discard", "writeback", "commit_ms 30", STEPS("w 0 0 1002", "F", "d 0 0 1001", "w 0 0 8", "F", "r 2 0 1001", "F", "d 2 0 1001",
 		"f 2 0 8", "d 1 0 8", "F", "r 1 0 8", "w 1 0 8", "F") },
-	{ "mode-switch", "writeback", "commit_ms 2000", STEPS("w 0 0 1002", "F", "w 3 0 8", "M mode writearound", "f 3 0 8", "M mode writeback", "M mode writethrough", "w 0 0 8", "f 1 0 8",
+	{ "mode-switch", "mode switch", "writeback", "commit_ms 2000", STEPS("w 0 0 1002", "F", "w 3 0 8", "M mode writearound", "f 3 0 8", "M mode writeback", "M mode writethrough", "w 0 0 8", "f 1 0 8",
 		"S settled writethrough", "w 0 8 8", "M mode writeback", "w 0 8 8", "M mode passthrough", "w 0 8 8", "w 1 0 3",
 		"S settled passthrough", "w 0 0 8", "M mode writeback", "w 0 0 8", "F") },
-	{ "writethrough", "writethrough", "commit_ms 30", STEPS("r 0 0 1001", "w 0 0 8", "F", "w 0 0 8", "f 0 0 8", "w 0 2 1",
-		"w 1 0 1001", "F", "M demote 0 4096", "S jobs 0", "w 0 0 8", "r 0 0 8", "w 0 0 8", "F") },
-	{ "writearound", "writearound", "commit_ms 10", STEPS("r 0 0 1002", "F", "w 0 0 8", "f 1 0 8", "r 0 0 8", "w 0 2 1", "F",
+	{ "writethrough", "write hit, write miss; writethrough", "writethrough", "commit_ms 30", STEPS("r 0 0 1001", "w 0 0 8", "F", "w 0 0 8", "f 0 0 8", "w 0 2 1",
+		"w 1 0 1001", "F", "M demote all", "S jobs 0", "w 0 0 8", "r 0 0 8", "w 0 0 8", "F") },
+	{ "writearound", "write hit, read fill; writearound", "writearound", "commit_ms 10", STEPS("r 0 0 1002", "F", "w 0 0 8", "f 1 0 8", "r 0 0 8", "w 0 2 1", "F",
 		"r 0 0 1002", "w 1 0 8", "r 1 0 8", "f 1 0 8") },
-	{ "reuse", "writeback", "commit_ms 10", STEPS("w 0 0 1002", "w 2 0 1002", "M flush", "S flush idle", "M demote 0 8192",
-		"z 15", "w 4 0 1002", "w 6 0 1002", "r 8 0 1002", "F", "M flush", "S flush idle", "M demote 0 65536",
+	{ "reuse", "demote", "writeback", "commit_ms 10", STEPS("w 0 0 1002", "w 2 0 1002", "M flush", "S flush idle", "M demote all",
+		"z 15", "w 4 0 1002", "w 6 0 1002", "r 8 0 1002", "F", "M flush", "S flush idle", "M demote all",
 		"S jobs 0", "r 0 0 1002", "w 10 0 1002", "F"), 2, true },
-	{ "journal", "writeback", "commit_ms 1000", STEPS("f 0 0 8", "f 1 0 8", "M flush", "S flush idle", "f 0 0 8", "f 1 8 8"), 30 },
-	{ "unmark", "writeback", "commit_ms 10", STEPS("r 0 0 1002", "F", "w 0 0 8", "w 1 0 3", "M flush", "S flush idle", "z 4500",
+	{ "journal", "journal wrap", "writeback", "commit_ms 1000", STEPS("f 0 0 8", "f 1 0 8", "M flush", "S flush idle", "f 0 0 8", "f 1 8 8"), 30 },
+	{ "unmark", "marks taken off", "writeback", "commit_ms 10", STEPS("r 0 0 1002", "F", "w 0 0 8", "w 1 0 3", "M flush", "S flush idle", "z 4500",
 		"F", "S intent 0", "w 0 0 8", "F", "M mode writethrough", "S settled writethrough", "w 1 0 8", "w 0 0 8", "F") },
+	{ "promote", "promote", "writeback", "commit_ms 10", STEPS("M promote blocks 0 3", "S jobs 0", "w 0 0 8", "F",
+		"w 1 0 3", "M promote blocks 1 4", "w 4 0 8", "w 3 8 8", "S jobs 0", "r 4 0 1001", "F", "w 3 0 8",
+		"M demote all", "S jobs 0", "M promote blocks 3 1", "f 3 0 8", "S jobs 0", "F") },
+	{ "policy-switch", "policy switch", "writeback", "commit_ms 30", STEPS("w 0 0 1002", "r 2 0 1002", "F", "w 2 0 8",
+		"M policy hotspot", "w 3 0 8", "r 4 0 1001", "f 0 0 8", "M policy clock2q", "w 4 0 8", "F", "M policy lru",
+		"w 5 0 1001", "r 2 0 8", "F") },
+	{ "checkpoint", "checkpoint", "writeback", "commit_ms 1000 dirty_high 99 dirty_low 98 idle_ms 60000", STEPS(
+		"f 0 0 1003", "f 3 0 1003", "f 6 0 1003", "f 9 0 1003", "f 12 0 1004", "f 16 0 1004", "f 20 0 1004",
+		"f 24 0 1004", "f 28 0 1004", "f 32 0 1004", "f 36 0 1004", "f 40 0 1004", "f 44 0 1004", "f 48 0 1004",
+		"M flush", "S flush idle", "r 0 0 1008", "F"), 2, .shred = true },
+	{ "shutdown", "shutdown", "writeback", "commit_ms 60000 dirty_high 99 idle_ms 60000", STEPS("r 0 0 1002", "w 2 0 1001",
+		"F", "w 0 0 8", "w 2 0 8", "w 3 0 8", "d 2 8 8", "r 4 0 8"), .shred = true },
+	{ "shutdown-wt", "shutdown", "writethrough", "commit_ms 60000", STEPS("r 0 0 1002", "F", "w 0 0 8", "w 1 0 3", "w 2 0 8") },
+	{ "held-write", "marks taken off", "writeback", "commit_ms 10 idle_ms 60000", STEPS("r 0 0 1002", "F", "w 0 0 8", "w 1 0 8",
+		"F", "M flush", "S flush idle", "L fast 6000", "b w 0 0 8", "z 5000", "w 3 0 8", "j", "L fast 0", "F",
+		"M flush", "S flush idle", "M mode writethrough", "S settled writethrough", "w 1 0 8", "L slow 6000", "b w 1 0 8",
+		"z 5500", "j", "L slow 0", "F") },
+	{ "flush-in-commit", "write hit, write miss; a flush and FUA while a commit is written", "writeback",
+		"commit_ms 60000 idle_ms 60000", STEPS("w 0 0 8", "L meta 600", "b F", "z 200", "F", "j", "w 1 0 8", "b F", "z 200",
+		"f 1 0 8", "j", "w 2 0 8", "b F", "z 200", "w 2 0 8", "f 2 0 8", "j", "L meta 0", "F") },
+	{ "evict-in-commit", "demote, while the commit is written", "writearound", "commit_ms 10 idle_ms 60000", STEPS("r 0 0 1002",
+		"F", "L meta 1200", "M demote all", "z 300", "b w 0 0 8", "b f 1 0 8", "z 300", "j", "L meta 0", "S jobs 0", "F",
+		"r 0 0 1002", "F", "L meta 1200", "M demote all", "z 300", "b f 0 0 3", "j", "L meta 0", "S jobs 0", "F") },
+	{ "write-in-write-back", "write back, with writes meanwhile", "writeback", "commit_ms 10 idle_ms 60000", STEPS("w 0 0 1001",
+		"w 1 0 8", "F", "L slow 1500", "M flush", "z 300", "w 0 8 8", "f 1 0 8", "z 50", "L slow 0", "S flush idle", "F") },
+	{ "fua-past-dirty", "mode switch; FUA past what is being written back", "writeback", "commit_ms 60000 idle_ms 60000", STEPS(
+		"w 0 0 1002", "F", "L slow 300", "M mode writearound", "z 50", "L meta 600", "f 0 0 8", "f 1 0 8", "L meta 0",
+		"S settled writearound", "F") },
+	{ "discard-clean", "discard", "writeback", "commit_ms 60000 idle_ms 60000", STEPS("r 0 0 1003", "F", "z 50", "d 0 0 1001",
+		"d 1 8 8", "z 20", "F", "d 2 0 1001", "F") },
+	{ "recovery", "crash during recovery", "writeback", "commit_ms 30", STEPS("r 0 0 8", "w 0 0 8", "F"), .crashes = 12,
+		.before = STEPS("r 0 0 1002", "F", "w 2 0 1002", "w 0 0 8", "w 1 0 3", "F", "f 3 0 8", "w 1 0 8", "M flush",
+		"S flush idle", "w 2 0 8", "w 0 0 1001", "r 4 0 1001", "w 4 0 8", "d 3 0 1001", "w 2 8 8", "F") },
+	{ "recovery-wt", "crash during recovery", "writethrough", "commit_ms 30", STEPS("r 0 0 8", "w 0 0 8", "F"), .crashes = 8,
+		.before = STEPS("r 0 0 1002", "F", "w 0 0 8", "w 1 0 3", "f 0 8 8", "w 2 0 1001", "F", "w 0 0 8", "w 2 0 8") },
+	{ "grow-slow", "resize: slow device grown", "writeback", "commit_ms 30", STEPS("r 0 0 8", "F"), .less_blocks = 2,
+		.before = STEPS("w -3 0 1003", "F", "r 0 0 1002", "w 1 0 8") },
+	{ "grow-slow-clean", "resize: slow device grown, within a granule", "writethrough", "commit_ms 30", STEPS("r 0 0 8", "F"),
+		.less_sectors = 2, .before = STEPS("w -3 0 1003", "r -1 0 1001", "F") },
+	{ "grow-slow-crash", "resize: slow device grown; crash during recovery", "writeback", "commit_ms 30", STEPS("r 0 0 8", "F"),
+		.less_blocks = 1, .crashes = 6, .before = STEPS("w -3 0 1003", "F", "r 0 0 1002", "w 1 0 8", "f -1 0 1001") },
+	{ "grow-fast", "resize: fast device grown", "writeback", "commit_ms 30", STEPS("w 1 0 8", "r 0 0 1020", "F"),
+		.fast_before = 1, .fast_then = 3, .before = STEPS("w 0 0 1003", "F", "r 3 0 1005", "w 1 0 8") },
+	{ "grow-fast-crash", "resize: fast device grown; crash during recovery", "writeback", "commit_ms 30", STEPS("w 1 0 8", "F"),
+		.fast_before = 1, .fast_then = 3, .crashes = 6, .before = STEPS("w 0 0 1003", "F", "r 3 0 1005", "w 1 0 8", "w 4 0 8") },
+	{ "shrink-fast", "resize: fast device shrunk", "writeback", "commit_ms 30", STEPS("w 1 0 8", "r 4 0 1003", "F"),
+		.fast_before = 3, .fast_then = 1, .before = STEPS("w 0 0 1002", "F", "r 2 0 1030", "w 1 0 8", "r 32 0 1100") },
+	{ "shrink-fast-crash", "resize: fast device shrunk; crash during recovery", "writeback", "commit_ms 30", STEPS("w 1 0 8", "F"),
+		.fast_before = 3, .fast_then = 1, .crashes = 6,
+		.before = STEPS("w 0 0 1002", "F", "r 2 0 1030", "w 1 0 8", "w 2 0 8", "r 32 0 1100") },
 };
 
 const size_t nr_scripts = sizeof(scripts) / sizeof(scripts[0]);
@@ -57,47 +118,158 @@ const char *script_name(size_t i)
 	return scripts[i].name;
 }
 
+const char *script_covers(size_t i)
+{
+	return scripts[i].covers;
+}
+
+/* ---- steps ---- */
+
+static void run_request(int fd, const char *s)
+{
+	unsigned long long start;
+	long long block;
+	unsigned int off, n;
+
+	if (sscanf(s + 1, "%lld %u %u", &block, &off, &n) != 3)
+		die("script: %s?", s);
+	if (block < 0)
+		block += (nr_sectors + block_sectors - 1) / block_sectors;
+	start = block * block_sectors + off;
+	if (n > 1000)
+		n = (n - 1000) * block_sectors;
+	if (block_sectors <= 8 && off >= 8)
+		start = block * block_sectors + off % 8;
+	while (n && start < nr_sectors) {
+		u32 len = n < 128 ? n : 128;
+
+		if (start + len > nr_sectors)
+			len = nr_sectors - start;
+		if (*s == 'w' || *s == 'f')
+			do_write(fd, start, len, *s == 'f');
+		else if (*s == 'r')
+			do_read(fd, start, len);
+		else
+			do_discard(fd, start, len);
+		start += len;
+		n -= len;
+	}
+}
+
+struct background {
+	pthread_t thread;
+	int fd;
+	const char *step;
+};
+
+static struct background background[4];
+static u32 nr_background;
+
+static void *run_background(void *arg)
+{
+	const struct background *b = arg;
+
+	if (*b->step == 'F')
+		do_flush(b->fd);
+	else
+		run_request(b->fd, b->step);
+	return NULL;
+}
+
+static void wait_for_background(void)
+{
+	while (nr_background)
+		pthread_join(background[--nr_background].thread, NULL);
+}
+
+static void run_message(const char *s)
+{
+	unsigned long long first, count, end;
+	char text[100], word[32];
+
+	snprintf(text, sizeof(text), "%s", s);
+	if (sscanf(s, "%31s blocks %llu %llu", word, &first, &count) == 3) {
+		first *= block_sectors;
+		end = first + count * block_sectors;
+		if (end > nr_sectors)
+			end = nr_sectors;
+		snprintf(text, sizeof(text), "%s %llu %llu", word, first, end - first);
+	} else if (sscanf(s, "%31s", word) == 1 && strstr(s, " all")) {
+		snprintf(text, sizeof(text), "%s 0 %llu", word, (unsigned long long)nr_sectors);
+	}
+	if (dm_message(text))
+		complain("message %s", text);
+}
+
+static void set_held(const char *s)
+{
+	struct delays d = { 0 };
+	char name[16];
+	unsigned int ms;
+	int i;
+
+	if (sscanf(s, "%15s %u", name, &ms) != 2)
+		die("script: L %s?", s);
+	for (i = 0; i < NR_DEVS; i++)
+		if (!strcmp(name, dev_names[i]))
+			d.held[i] = ms * 1000;
+	dev_delays(&d, 1);
+}
+
 static void run_step(int fd, const char *s)
 {
-	unsigned long long block, start;
-	unsigned int off, n;
 	char key[32], value[32];
 
-	if (sscanf(s + 1, "%llu %u %u", &block, &off, &n) == 3 && strchr("wfrd", *s)) {
-		start = block * block_sectors + off;
-		if (n > 1000)
-			n = (n - 1000) * block_sectors;
-		if (block_sectors <= 8 && off >= 8)
-			start = block * block_sectors + off % 8;
-		while (n && start < nr_sectors) {
-			u32 len = n < 128 ? n : 128;
-
-			if (*s == 'w' || *s == 'f')
-				do_write(fd, start, len, *s == 'f');
-			else if (*s == 'r')
-				do_read(fd, start, len);
-			else
-				do_discard(fd, start, len);
-			start += len;
-			n -= len;
-		}
-	} else if (*s == 'F') {
+	switch (*s) {
+	case 'w':
+	case 'f':
+	case 'r':
+	case 'd':
+		run_request(fd, s);
+		break;
+	case 'b':
+		background[nr_background].fd = fd;
+		background[nr_background].step = s + 2;
+		pthread_create(&background[nr_background].thread, NULL, run_background, &background[nr_background]);
+		nr_background++;
+		break;
+	case 'j':
+		wait_for_background();
+		break;
+	case 'L':
+		set_held(s + 2);
+		break;
+	case 'F':
 		do_flush(fd);
-	} else if (*s == 'M') {
-		unsigned long long first, count;
-		char text[64];
-
-		snprintf(text, sizeof(text), "%s", s + 2);
-		if (sscanf(s, "M demote %llu %llu", &first, &count) == 2)
-			snprintf(text, sizeof(text), "demote 0 %llu", (unsigned long long)nr_sectors);
-		if (dm_message(text))
-			complain("message %s", text);
-	} else if (*s == 'S' && sscanf(s + 2, "%31s %31s", key, value) == 2) {
+		break;
+	case 'M':
+		run_message(s + 2);
+		break;
+	case 'S':
+		if (sscanf(s + 2, "%31s %31s", key, value) != 2)
+			die("script: %s?", s);
 		if (!dm_wait(key, value, 30000))
 			complain("status: %s does not become %s", key, value);
-	} else if (*s == 'z') {
+		break;
+	case 'z':
 		sleep_us(atoi(s + 2) * 1000);
+		break;
+	default:
+		die("script: %s?", s);
 	}
+}
+
+/* the steps, up to NULL, so many times over */
+void run_steps(const char *const *steps, u32 times)
+{
+	int fd = dm_open();
+	u32 t, k;
+
+	for (t = 0; t < times; t++)
+		for (k = 0; steps[k]; k++)
+			run_step(fd, steps[k]);
+	wait_for_background();
+	close(fd);
 }
 
 static int compare_times(const void *a, const void *b)
@@ -128,65 +300,164 @@ static u64 *all_cuts(const struct life *l, size_t *nr)
 	return times;
 }
 
+/* ---- the life before ---- */
+
+static void sizes(const struct script *s, bool before)
+{
+	u32 scale = before ? s->fast_before : s->fast_then;
+
+	nr_sectors = max_sectors;
+	if (before)
+		nr_sectors -= s->less_blocks * block_sectors + s->less_sectors;
+	dev_resize(SLOW, nr_sectors * SECTOR);
+	dev_resize(FAST, dev_room[FAST] - (3 - (scale ? scale : 1)) * full_slots() * block_sectors * SECTOR);
+}
+
+/*
+ * What the judged life begins with: new metadata, or what is left after an earlier life.  The values are what
+ * the format says that the sectors read as then.
+ */
+static bool prepare(const struct script *s, u64 *values, struct rng *r)
+{
+	struct life l = { 0 };
+	struct image state;
+	char why[300];
+	u64 where = 0, sector;
+	int bad;
+
+	sizes(s, true);
+	format_devices();
+	for (sector = 0; sector < nr_sectors; sector++)
+		values[sector] = oracle_value(dev_mem[SLOW] + sector * SECTOR, sector);
+	oracle_begin_life(values);
+	if (!s->before) {
+		sizes(s, false);
+		return true;
+	}
+	image_new(&l.base);
+	image_new(&state);
+	begin_life(&l, s->mode, "lru 0", s->features);
+	run_steps(s->before, 1);
+	l.end = now();
+	end_life(&l);
+	if (s->crashes) {
+		/* rather one in which recovery has copies to drop that are not the slow device's any more */
+		u32 tries = rng_percent(r, 70) ? 60 : 1;
+
+		do {
+			u64 cut = l.begin + rng_next(r) % (l.end - l.begin);
+			u8 fates[NR_DEVS];
+			int d;
+
+			for (d = 0; d < NR_DEVS; d++)
+				fates[d] = rng_below(r, NR_FATES);
+			crash_image(&state, &l.base, l.log, cut, fates, r);
+			bad = paper_values(&state, values, why, sizeof(why), &where);
+		} while (!bad && !paper_differing && --tries);
+		dev_load(&state);
+	}
+	log_free(l.log);
+	sizes(s, false);
+	dev_save(&state);
+	bad = paper_values(&state, values, why, sizeof(why), &where);
+	if (bad)
+		complain("script %s: after the life before: %s", s->name, why);
+	oracle_begin_life(values);
+	image_free(&state);
+	image_free(&l.base);
+	return !bad;
+}
+
+/* ---- judging ---- */
+
+struct counts {
+	u64 cuts, states, paper, recovery, failures;
+};
+
+static void count(struct counts *c)
+{
+	c->states += nr_states;
+	c->paper += nr_paper;
+	c->recovery += nr_recovery;
+	c->failures += nr_failures;
+}
+
+static void judge_all(const struct script *s, const struct life *l, u64 *values, struct rng *r, u32 step, u32 states,
+		      u32 recovery, struct counts *counts)
+{
+	static const u8 first[3][NR_DEVS] = {
+		{ FATE_LOST, FATE_LOST, FATE_LOST }, { FATE_KEPT, FATE_LOST, FATE_KEPT }, { FATE_LOST, FATE_KEPT, FATE_KEPT },
+	};
+	u64 n = rng_below(r, step + 1);
+	size_t nr, c;
+	u64 *times = all_cuts(l, &nr);
+	u32 k;
+
+	for (c = 0; c < nr && nr_failures < max_failures && time_left(); c++)
+		for (k = 0; k < states && nr_failures < max_failures; k++, n++) {
+			struct plan p = { .cut = times[c], .seed = rng_next(r), .thorough = true, .second = 8,
+					  .second_started = rng_percent(r, 30), .recovery = recovery };
+			int d;
+
+			for (d = 0; d < NR_DEVS; d++)
+				p.fates[d] = k < 3 ? first[k][d] : rng_below(r, NR_FATES);
+			if (s->shred && k)
+				p.fates[META] = FATE_SHREDDED;
+			if (!step || n % step != step - 1) {
+				judge_paper(l, &p);
+			} else if (!judge(l, &p, values)) {
+				sizes(s, true);
+				format_devices();
+				sizes(s, false);
+			}
+		}
+	counts->cuts += nr;
+	free(times);
+}
+
 /**
  * script_run() - run a script and cut everywhere
  * @i: which
  * @seed: of the states
  * @step: every so many states are started, the others judged on paper
  * @states: at each cut
+ * @recovery: second cuts after each request of the loading of a state that is started
  */
-void script_run(size_t i, u64 seed, u32 step, u32 states)
+void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 {
-	static const u8 first[3][NR_DEVS] = {
-		{ FATE_LOST, FATE_LOST, FATE_LOST }, { FATE_KEPT, FATE_LOST, FATE_KEPT }, { FATE_LOST, FATE_KEPT, FATE_KEPT },
-	};
 	const struct script *s = &scripts[i];
 	struct rng r = { seed + i };
-	u64 *values = calloc(nr_sectors, sizeof(*values)), *times;
-	u64 before = nr_states, before_paper = nr_paper, before_failures = nr_failures, n = 0, sector;
-	struct life l = { 0 };
-	size_t nr, c;
-	u32 t, k;
-	int fd;
+	u64 *values = calloc(max_sectors, sizeof(*values));
+	struct counts before = { 0 }, after = { 0 };
+	u32 round;
 
-	image_new(&l.base);
-	format_devices();
-	for (sector = 0; sector < nr_sectors; sector++)
-		values[sector] = oracle_value(dev_mem[SLOW] + sector * SECTOR, sector);
-	oracle_begin_life(values);
-	if (s->slow_meta)
-		dev_delays(&(struct delays){ 100, { 0, 0, 40000 }, 0 }, seed);
-	begin_life(&l, s->mode, "lru 0", s->features);
-	snprintf(l.what + strlen(l.what), sizeof(l.what) - strlen(l.what), ", script %s", s->name);
-	fd = dm_open();
-	for (t = 0; t < (s->times ? s->times : 1); t++)
-		for (k = 0; s->steps[k]; k++)
-			run_step(fd, s->steps[k]);
-	close(fd);
-	end_life(&l);
-	dev_delays(&(struct delays){ 0 }, 0);
-	times = all_cuts(&l, &nr);
-	for (c = 0; c < nr && nr_failures < max_failures && time_left(); c++)
-		for (k = 0; k < states && nr_failures < max_failures; k++, n++) {
-			struct plan p = { .cut = times[c], .seed = rng_next(&r), .thorough = true, .second = 8,
-					  .second_started = rng_percent(&r, 30) };
-			int d;
+	count(&before);
+	for (round = 0; round < (s->crashes ? s->crashes : 1) && nr_failures < max_failures && time_left(); round++) {
+		struct life l = { 0 };
+		size_t n;
 
-			for (d = 0; d < NR_DEVS; d++)
-				p.fates[d] = k < 3 ? first[k][d] : rng_below(&r, NR_FATES);
-			if (step && n % step == step - 1) {
-				if (!judge(&l, &p, values))
-					format_devices();
-			} else {
-				judge_paper(&l, &p);
-			}
+		image_new(&l.base);
+		if (prepare(s, values, &r)) {
+			if (s->slow_meta)
+				dev_delays(&(struct delays){ 100, { 0, 0, 40000 }, 0 }, seed);
+			begin_life(&l, s->mode, "lru 0", s->features);
+			n = strlen(l.what);
+			snprintf(l.what + n, sizeof(l.what) - n, ", script %s", s->name);
+			run_steps(s->steps, s->times ? s->times : 1);
+			end_life(&l);
+			dev_delays(&(struct delays){ 0 }, 0);
+			judge_all(s, &l, values, &r, step, states, recovery, &after);
+			log_free(l.log);
 		}
-	printf("# powercut: script %s, block %uk: %zu cuts, %llu states judged, %llu of them started, %llu failures\n", s->name,
-	       block_sectors / 2, nr, (unsigned long long)(nr_states - before + nr_paper - before_paper),
-	       (unsigned long long)(nr_states - before), (unsigned long long)(nr_failures - before_failures));
+		image_free(&l.base);
+	}
+	count(&after);
+	printf("# powercut: script %s, block %uk, seed %llu: %llu cuts, %llu states judged, %llu of them started, %llu of them cuts while loading, %llu failures (%s)\n",
+	       s->name, block_sectors / 2, (unsigned long long)seed, (unsigned long long)after.cuts,
+	       (unsigned long long)(after.states - before.states + after.paper - before.paper),
+	       (unsigned long long)(after.states - before.states), (unsigned long long)(after.recovery - before.recovery),
+	       (unsigned long long)(after.failures - before.failures), s->covers);
 	fflush(stdout);
-	free(times);
-	log_free(l.log);
-	image_free(&l.base);
+	sizes(&(struct script){ 0 }, false);
 	free(values);
 }

@@ -60,7 +60,7 @@ int do_write(int fd, u64 start, u32 n, bool fua)
 		return 0;
 	oracle_fill(iov.iov_base, start, n, id);
 	oracle_event(EV_WRITE, id, start, n, fua);
-	if (pwritev2(fd, &iov, 1, start * SECTOR, fua ? RWF_DSYNC : 0) != (ssize_t)iov.iov_len) {
+	if (pwritev2(fua && dm_fua_fd >= 0 ? dm_fua_fd : fd, &iov, 1, start * SECTOR, fua ? RWF_DSYNC : 0) != (ssize_t)iov.iov_len) {
 		complain("write of %u sectors at %llu: %s", n, (unsigned long long)start, strerror(errno));
 		return -1;	/* the sectors stay taken */
 	}
