@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Power cuts: 20,000 crash states and more.
+# Power cuts: 20,000 crash states and more; the time to start of larger caches.
 cd "$(dirname "$0")/../vm" || exit
 ./powercut/build || exit
-exec ./vmtap cases/powercut-long.sh
+exec env TIER_LONG=1 ./vmtap cases/powercut-long.sh cases/powercut-load.sh

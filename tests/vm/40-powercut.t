@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
-# Power cuts: a few hundred crash states of random workloads and of scripted transitions.
+# Power cuts: crash states of random workloads and of scripted transitions, some hundreds of each; the time to start.
 cd "$(dirname "$0")" || exit
 ./powercut/build || exit
-exec ./vmtap cases/powercut-random.sh cases/powercut-scripts.sh
+exec ./vmtap cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-load.sh

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=1500
+#
+# From power cut to usable: the time does not grow beyond that of reading the metadata, whatever the size.
+#
+# The data do not matter here: fast and slow device forget what is written to them, but for the fast device's
+# header.
+# shellcheck source=../lib.sh
+. "${0%/*}/../lib.sh"
+# shellcheck disable=SC2119
+load_modules
+dmtier=${TIER_BUILD%/build/*}/userspace/dmtier
+sizes="16384 65536"
+[ -z "$TIER_LONG" ] || sizes="65536 262144 1048576"
+
+ms() { echo $((($(date +%s%N) - $1) / 1000000)); }
+field() { dmsetup status --noflush t | cut -d' ' -f"$1"; }
+
+for slots in $sizes; do
+	new_dev head 2
+	new_dev meta 64
+	new_dev copy 64
+	dmsetup create fast --table "0 2048 linear /dev/mapper/head 0
+2048 $((slots * 8)) zero"
+	dmsetup create slow --table "0 $((slots * 16)) zero"
+	ok "$slots slots: format" "$dmtier" format --force --block-size 4k /dev/mapper/fast /dev/mapper/slow /dev/mapper/meta
+	table="0 $((slots * 16)) tier /dev/mapper/fast /dev/mapper/slow /dev/mapper/meta 8 9 writeback dirty_high 99 dirty_low 98 idle_ms 60000 commit_ms 60000 lru 0"
+	dmsetup create t --table "$table"
+	dd if=/dev/zero of=/dev/mapper/t bs=1M count=$((slots / 256)) oflag=direct conv=fdatasync status=none
+	before=$(field 13)
+	# what a power cut now would leave
+	dd if=/dev/mapper/meta of=/dev/mapper/copy bs=1M iflag=direct oflag=direct status=none
+	dmsetup remove t
+	dd if=/dev/mapper/copy of=/dev/mapper/meta bs=1M iflag=direct oflag=direct status=none
+
+	start=$(date +%s%N)
+	dd if=/dev/mapper/meta of=/dev/null bs=64k count=$((slots * 36 / 65536 + 8)) iflag=direct status=none
+	reading=$(ms "$start")
+	like "$("$dmtier" check /dev/mapper/fast /dev/mapper/slow /dev/mapper/meta)" "not clean" "$slots slots: no clean stop"
+	start=$(date +%s%N)
+	dmsetup create t --table "$table"
+	dd if=/dev/mapper/t of=/dev/null bs=4k count=1 iflag=direct status=none
+	usable=$(ms "$start")
+	is "$(field 13)" "$before" "$slots slots: $before granules are dirty, before and after"
+	pass "$slots slots ($(field 10) in use): usable $usable ms after an unclean stop; reading $((slots * 36 / 1048576 + 1)) MiB of metadata takes $reading ms"
+	diag "$(dmsetup status --noflush t | cut -d' ' -f1-20)"
+	[ -z "${first:-}" ] && first=$slots first_ms=$usable
+	last=$slots last_ms=$usable
+	dmsetup remove t
+	dmsetup remove fast
+	dmsetup remove slow
+	drop_devs
+done
+# a fixed part of 300 ms, for the journal and for what a busy machine does
+limit=$(((first_ms + 300) * (last / first) * 2))
+ok "the time grows no more than the number of slots ($first: $first_ms ms, $last: $last_ms ms)" [ "$last_ms" -le "$limit" ]
+
+done_testing
