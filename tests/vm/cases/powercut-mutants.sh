@@ -11,7 +11,11 @@ caught=0 all=0
 # cut OPTION...		fails if that catches the mutant
 cut()
 {
+	local rc
+
 	"$POWERCUT" -f 1 "$@" >"$WORK/mutant" 2>&1
+	rc=$?
+	[ $rc = 0 ] || [ $rc = 3 ]	# 3: it took too long
 }
 
 # one after the other, until one catches it

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# vmtap: timeout=900
+# vmtap: timeout=1500
 #
 # Short scenarios, some for each kind of transition, cut after every request of the devices.  `powercut -l`
 # lists which is for what.
@@ -9,7 +9,7 @@
 
 powercut "what a power cut costs" -F
 # where pages of metadata are more than a sector
-powercut "scripts, blocks of 4 KiB" -x -b 4 -S checkpoint,shutdown,grow-fast -k 1 -e 300 -c 50 -t 60
-powercut "scripts" -x -b 64 -k 1 -e 200 -c 50 -t 200
+powercut "scripts, blocks of 4 KiB" -x -b 4 -S checkpoint,shutdown,grow-fast -k 1 -e 300 -c 50 -t 300
+powercut "scripts" -x -b 64 -k 1 -e 200 -c 50 -t 900
 
 done_testing

@@ -267,7 +267,7 @@ int main(int argc, char **argv)
 	bool scripts = false, figures = false;
 	u32 step = 1, each = 3, recovery = 1;
 	size_t i;
-	int c;
+	int c, status = 0;
 
 	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:r:lFv")) != -1)
 		switch (c) {
@@ -335,12 +335,18 @@ int main(int argc, char **argv)
 		figures_run();
 	} else if (scripts) {
 		for (i = 0; i < nr_scripts; i++)
-			if ((!script || listed(script, script_name(i))) && time_left())
+			if (script && !listed(script, script_name(i)))
+				continue;
+			else if (time_left())
 				script_run(i, seed, step, each, recovery);
+		if (!time_left()) {
+			printf("# powercut: the time was up before all scripts had run\n");
+			status = 3;
+		}
 	} else {
 		random_cuts(seed, states, mode);
 	}
 	fflush(stdout);
 	dev_stop();
-	return nr_failures ? 1 : 0;
+	return nr_failures ? 1 : status;
 }
