@@ -22,6 +22,12 @@
 #define LLVMFuzzerTestOneInput	fuzz_args
 #include "../fuzz/fuzz-args.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput	fuzz_status
+#include "../fuzz/fuzz-status.c"
+#undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput	fuzz_image_
+#include "../fuzz/fuzz-image.c"
+#undef LLVMFuzzerTestOneInput
 
 #define MAX_SEEDS	64U
 
@@ -32,9 +38,11 @@ struct fuzzer {
 };
 
 static const struct fuzzer fuzzers[] = {
-	{ "sb", fuzz_sb, 40 },
+	{ "sb", fuzz_sb, 35 },
 	{ "replay", fuzz_replay, 20 },
-	{ "args", fuzz_args, 40 },
+	{ "args", fuzz_args, 25 },
+	{ "status", fuzz_status, 10 },
+	{ "image", fuzz_image_, 10 },
 };
 
 static struct {
