@@ -114,13 +114,17 @@ void begin_life(struct life *l, const char *mode, const char *policy, const char
 	dm_fua_open();
 }
 
-/* stop it; this is part of the record */
+/* stop it; this is part of the record, and as good as a flush once it is done */
 void end_life(struct life *l)
 {
-	int e = dm_remove();
+	u64 id = oracle_new_id();
+	int e;
 
+	oracle_event(EV_FLUSH, id, 0, 0, false);
+	e = dm_remove();
 	if (e)
 		die("remove (%s): %s", l->what, strerror(-e));
+	oracle_event(EV_FLUSH_ACK, id, 0, 0, false);
 	l->end = now();
 	l->log = dev_log_take();
 }
