@@ -18,7 +18,7 @@
 #include "text.h"
 
 static struct image fuzz_images[2][2][2];	/* record size, kind, time */
-static struct image fuzz_image;
+static struct image fuzz_work[2][2];		/* the same, to be changed */
 static const volatile int fuzz_cancel;
 
 static void fuzz_seal(u64 block, uint8_t *p, const struct image *im)
@@ -120,29 +120,27 @@ static void fuzz_check_load(const struct audit *a, const struct image *im, uint6
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct image *im = &fuzz_image, *from, *before;
+	struct image *im, *from, *before;
 	struct bdev meta, ssd;
 	char why[TEXT_LEN] = "";
 	struct audit a;
 	uint8_t how, len;
 	u64 bytes;
+	u32 i;
 	int r, k;
 
 	if (!fuzz_images[0][0][0].meta)
-		for (k = 0; k < 8; k++)
-			image_make(&fuzz_images[k & 1][k >> 1 & 1][k >> 2], k & 1 ? 2048 : 64,
-				   k & 2 ? IMAGE_CLEAN : IMAGE_ACTIVE, k & 4 ? IMAGE_NOW : IMAGE_BEFORE);
+		for (k = 0; k < 12; k++)
+			image_make(k < 8 ? &fuzz_images[k & 1][k >> 1 & 1][k >> 2] : &fuzz_work[k & 1][k >> 1 & 1],
+				   k & 1 ? 2048 : 64, k & 2 ? IMAGE_CLEAN : IMAGE_ACTIVE,
+				   k < 4 ? IMAGE_BEFORE : IMAGE_NOW);
 	if (size < 2)
 		return 0;
 	how = data[0];
 	len = data[1];
 	from = &fuzz_images[how & 1][how >> 1 & 1][1];
 	before = &fuzz_images[how & 1][how >> 1 & 1][0];
-	*im = *from;
-	im->meta = image_alloc(from->bytes / TIER_META_BLOCK_SIZE);
-	im->ssd = image_alloc(1);
-	memcpy(im->meta, from->meta, from->bytes);
-	memcpy(im->ssd, from->ssd, TIER_META_BLOCK_SIZE);
+	im = &fuzz_work[how & 1][how >> 1 & 1];
 	for (data += 2, size -= 2; size >= 6; data += 6, size -= 6)
 		fuzz_change(im, before, data);
 
@@ -157,6 +155,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!r && !a.nr[AUDIT_ERROR])
 		fuzz_check_load(&a, im, bytes);
 	audit_free(&a);
-	image_free(im);
+	for (i = 0; i < im->nr_used; i++)
+		memcpy(image_block(im, im->used[i]), image_block(from, im->used[i]), TIER_META_BLOCK_SIZE);
+	memcpy(im->ssd, from->ssd, TIER_META_BLOCK_SIZE);
 	return 0;
 }
