@@ -94,6 +94,28 @@ check-long:		## the same and those that take hours
 	@$(MAKE) build
 	@$(TEST_ENV) TIER_LONG=1 tests/run -j $(JOBS) -t 86400 tests/lint.t $(wildcard tests/unit tests/tools) tests/vm $(wildcard tests/long)
 
+.PHONY: check-vm
+check-vm:		## only the virtual machines' tests, on KVER
+	@$(MAKE) build
+	@$(TEST_ENV) tests/run -j $(JOBS) $(filter-out tests/vm/60-newer-kernel.t,$(wildcard tests/vm/*.t))
+
+.PHONY: check-kernels
+check-kernels:		## the same on 6.1, 6.12 and the newest 7, as far as they can be had
+	@$(MAKE) deps
+	@tests/check-kernels
+
+# The kernel is slow: times are multiplied.  Left out: 60-newer-kernel has another kernel.
+.PHONY: check-debug
+check-debug:		## the virtual machines' tests on a kernel with KASAN, lockdep, kmemleak, ...; stress of TIER_STRESS seconds
+	@tests/deps.sh --more
+	@ver=$$(tests/debug-kernel.sh | tail -n 1) && test -n "$$ver" && $(MAKE) check-debug-on KVER=$$ver KDIR=
+
+.PHONY: check-debug-on
+check-debug-on:
+	@$(MAKE) build
+	@$(TEST_ENV) TIER_SLOW=$(or $(TIER_SLOW),6) tests/run -t 86400 tests/debug \
+		$(filter-out tests/vm/60-newer-kernel.t tests/vm/harness-self.t,$(wildcard tests/vm/*.t))
+
 .PHONY: bench
 bench:			## measurements
 	@$(MAKE) deps

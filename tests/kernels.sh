@@ -8,7 +8,8 @@
 #						sid) or exactly VER; its last line is the version
 #	tests/kernels.sh list			what is there
 #	tests/kernels.sh build VER DIR ARG...	run make with ARGs for the modules in DIR (this is what
-#						`make modules KVER=VER` calls for these kernels)
+#						`make modules KVER=VER` calls for these kernels, and for
+#						those that tests/debug-kernel.sh makes)
 #
 # The image and its modules go to kernels/VER, where vmrun looks for them.  Their headers can't be
 # used by Debian 12: objtool and its like want a newer glibc, the flags gcc 14.  So they go into a
@@ -165,6 +166,9 @@ build()		# VERSION DIRECTORY MAKE-ARGUMENT...
 	local version=$1 dir=$2
 
 	shift 2
+	if [ -e "$cache/kernels/$version/build/Makefile" ]; then	# one of ours: Debian 12's tools do
+		exec make -C "$cache/kernels/$version/build" "M=$dir" UBSAN_SANITIZE=y "$@"
+	fi
 	[ -e "$root/usr/src/linux-headers-$version/.complete" ] ||
 		die "no headers of $version, neither installed nor fetched: tests/kernels.sh $version"
 	[ "$(id -u)" = 0 ] || die "must be root to enter the build root $root"

@@ -554,7 +554,7 @@ void tier_txn_seal(const struct tier_geometry *g, void *buf, u32 nr, u32 csum_se
 		if (i && i % TIER_JOURNAL_SECTORS_PER_BLOCK == 0)
 			h.block = h.block + 1 == g->journal_blocks ? 0 : h.block + 1;
 		h.index = i;
-		h.nr = nr < g->entries_per_jsector ? nr : g->entries_per_jsector;
+		h.nr = min(nr, g->entries_per_jsector);
 		nr -= h.nr;
 		seal_jsector((void *)p, csum_seed, &h, txn_csum);
 	}

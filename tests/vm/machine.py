@@ -46,11 +46,11 @@ GUEST_MODULES = ("virtio_pci virtio_blk virtio_scsi sd_mod virtio_rng "
 TROUBLE = re.compile(
     r"Kernel panic|\bOops\b|\bBUG\b|\bWARNING: (?!.*taint)|KASAN|UBSAN|KCSAN|KFENCE: |"
     r"general protection fault|[Uu]nable to handle|divide error|stack segment:|"
-    r"INFO: task .* blocked for more|rcu.* stall|rcu: INFO:|soft lockup|hard LOCKUP|"
+    r"INFO: task .* blocked for more|BUG: workqueue lockup|INFO: trying to register non-static key|rcu.* stall|rcu: INFO:|soft lockup|hard LOCKUP|"
     r"possible (circular|recursive) locking|possible irq lock inversion|inconsistent lock state|"
     r"possible deadlock|bad unlock balance|held lock freed|lock held when returning|"
     r"suspicious RCU usage|sleeping function called from|scheduling while atomic|refcount_t: |"
-    r"list_(add|del) corruption|kmemleak: \d+ new suspected|Call Trace|Object .* not freed|"
+    r"list_(add|del) corruption|kmemleak: (?!Kernel memory leak detector|Automatic|\d+ new suspected)|ODEBUG: |Call Trace|Object .* not freed|"
     r"[Oo]bjects remaining in|kmem_cache_destroy")
 
 
@@ -105,17 +105,27 @@ def find_kernel(version):
     raise Error(f"no kernel {version} installed or in {KERNELS} (tests/kernels.sh fetches newer ones)")
 
 
-def has_kasan(kernel):
+def has_option(kernel, *options):
+    """Whether one of these configuration options is built in."""
     try:
         with open(os.path.join(os.path.dirname(kernel.image), "config-" + kernel.version)) as f:
-            return "CONFIG_KASAN=y" in f.read()
+            lines = f.read().splitlines()
+            return any(f"CONFIG_{o}=y" in lines for o in options)
     except OSError:
         return False
 
 
+def slowness():
+    """$TIER_SLOW: how many times longer than usual everything may take."""
+    try:
+        return max(1.0, float(os.environ.get("TIER_SLOW") or 1))
+    except ValueError as e:
+        raise Error("TIER_SLOW is not a number") from e
+
+
 def boot_image(kernel):
     """The uncompressed ELF inside a bzImage, cached; the bzImage itself where that can't be booted."""
-    if has_kasan(kernel):       # instrumented code runs in the PVH entry, before KASAN's shadow exists
+    if has_option(kernel, "KASAN", "KCSAN"):    # instrumented code would run in the PVH entry, too early
         return kernel.image
     elf = os.path.join(CACHE, f"vmlinux-{kernel.version}-{int(os.stat(kernel.image).st_mtime)}")
     if os.path.exists(elf):

@@ -9,6 +9,31 @@ LIB_ONLY=1
 # shellcheck source=lib.sh
 . "$TIER_TOP/tests/vm/lib.sh"
 
+KMEMLEAK=/sys/kernel/debug/kmemleak
+
+# What was allocated since the first case and nobody points to any more, as kmemleak prints it.  It has to see
+# the same twice, and nothing that is younger than five seconds.
+find_leaks()
+{
+	sleep 6
+	echo scan >$KMEMLEAK && echo scan >$KMEMLEAK
+	awk -v since=$((SECONDS - begun)) '
+		/^unreferenced object/ { head = $0; next }
+		head { match($0, /age [0-9]+/); show = substr($0, RSTART + 4, RLENGTH - 4) < since; if (show) print head; head = "" }
+		show' $KMEMLEAK
+}
+
+# Where our modules are: once they are gone, the addresses above have no names.
+sections()
+{
+	local d
+
+	for d in /sys/module/dm_tier*/sections; do
+		[ ! -e "$d/.text" ] || echo "$(basename "${d%/sections}") .text is at $(cat "$d/.text")"
+	done
+}
+
+begun=$SECONDS
 for arg; do
 	IFS=: read -r name limit file <<<"$arg"
 	echo "<5>vmtap: case $name begins" >/dev/kmsg
@@ -20,5 +45,11 @@ for arg; do
 	echo "@@vmtap end $name $rc"
 done
 echo "@@vmtap unload"
+sections >"$TMPDIR/sections"
 unload_modules
 echo "@@vmtap unloaded $?"
+if [ -e $KMEMLEAK ]; then
+	find_leaks >"$TMPDIR/leaks"
+	echo "@@vmtap leaks"
+	[ ! -s "$TMPDIR/leaks" ] || sed 's/^/@leak /' "$TMPDIR/leaks" "$TMPDIR/sections"
+fi

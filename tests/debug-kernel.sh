@@ -1,0 +1,109 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# A 6.1 kernel that looks for bugs (KASAN, lockdep, kmemleak, fault injection, ...; debug.config), built from
+# Debian's linux-source-6.1 for the virtual machines.  Nothing is installed: all of it stays in
+# ${XDG_CACHE_HOME:-~/.cache}/dm-tier, where vmrun and tests/kernels.sh look for kernels.
+#
+#	tests/debug-kernel.sh		makes it if it isn't there; its last line is the version
+#	tests/debug-kernel.sh --version	only tells which version that would be
+#
+# The version has a checksum of the configuration in it, so a changed one makes another kernel.  Ten minutes
+# on two slow cores.
+set -euo pipefail
+cd "$(dirname "$0")"
+
+cache=${XDG_CACHE_HOME:-$HOME/.cache}/dm-tier
+config=$PWD/debug.config
+jobs=${JOBS:-$(nproc)}
+
+die()
+{
+	printf 'debug-kernel: %s\n' "$*" >&2
+	exit 1
+}
+
+say() { printf 'debug-kernel: %s\n' "$*" >&2; }
+
+# Every line of debug.config holds.
+check_config()
+{
+	local line bad=
+
+	while read -r line; do
+		case $line in
+		CONFIG_*=*) grep -qxF "$line" .config || bad+=" $line" ;;
+		'# CONFIG_'*' is not set') line=${line#\# } line=${line%% *}
+			! grep -q "^$line=" .config || bad+=" $line" ;;
+		esac
+	done <"$config"
+	[ -z "$bad" ] || die "the configuration does not hold:$bad"
+}
+
+build()
+{
+	local log=$out/build.log
+
+	# The directory is used again for the next configuration: much of it need not be built again.
+	mkdir -p "$out"
+	cd "$out"
+	{
+		cat "$config"
+		echo "CONFIG_LOCALVERSION=\"$local\""
+		echo '# CONFIG_LOCALVERSION_AUTO is not set'
+	} >.config
+	make -s -C "$tree" O="$out" olddefconfig >"$log" 2>&1 || die "see $log"
+	check_config
+	say "building $release in $out"
+	nice make -s -C "$tree" O="$out" -j"$jobs" bzImage modules >>"$log" 2>&1 ||
+		{ tail -n 20 "$log" >&2; die "the build failed, see $log"; }
+	[ "$(make -s -C "$tree" O="$out" kernelrelease)" = "$release" ] || die "the release is not $release"
+}
+
+install_kernel()
+{
+	local tmp=$dir.$$
+
+	rm -rf "$tmp"
+	mkdir -p "$tmp/boot"
+	cd "$out"
+	make -s -C "$tree" O="$out" INSTALL_MOD_PATH="$tmp" INSTALL_MOD_STRIP=1 modules_install >>build.log 2>&1 ||
+		die "see $out/build.log"
+	cp arch/x86/boot/bzImage "$tmp/boot/vmlinuz-$release"
+	cp .config "$tmp/boot/config-$release"
+	cp System.map "$tmp/boot/System.map-$release"
+	# What modules outside of the tree are built with: these links point to the directory of the build.
+	# That one changes with the next configuration, so what they need is copied.
+	rm -f "$tmp/lib/modules/$release/build" "$tmp/lib/modules/$release/source"
+	mkdir "$tmp/build"
+	cp -a .config Makefile Module.symvers include scripts tools "$tmp/build/" 2>/dev/null || true
+	mkdir -p "$tmp/build/arch/x86"
+	cp -a arch/x86/include "$tmp/build/arch/x86/"
+	rm -f "$tmp/build/source"
+	ln -s "$tree" "$tmp/build/source"
+	rm -rf "$dir"
+	mv "$tmp" "$dir"
+	touch "$dir/.complete"
+}
+
+version=$(./kernel-source.sh --version)
+out=$cache/debug-build
+# Debian's version without its own part: 6.1.192-3 is made of 6.1.192
+local=-tierdbg$(sed -e '/^#/d' -e '/^$/d' "$config" | cksum | cut -d ' ' -f 1)
+release=${version%-*}$local
+dir=$cache/kernels/$release
+
+case ${1:-} in
+--version) echo "$release"; exit ;;
+'') ;;
+*) die "usage: debug-kernel.sh [--version]" ;;
+esac
+mkdir -p "$cache"
+exec 9>"$cache/debug-build.lock"
+flock 9
+if [ ! -e "$dir/.complete" ]; then
+	tree=$(./kernel-source.sh)
+	build
+	install_kernel
+fi
+echo "$release"

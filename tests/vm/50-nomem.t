@@ -1,0 +1,6 @@
+#!/bin/sh
+# SPDX-License-Identifier: GPL-2.0
+# Failing allocations; skipped on kernels without fault injection, which are all but the debug kernel.
+cd "$(dirname "$0")" || exit
+./build-iostress && ./build-failnth || exit
+exec ./vmtap cases/nomem.sh
