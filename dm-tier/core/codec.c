@@ -3,6 +3,7 @@
 #include <linux/crc32c.h>
 #include <linux/ctype.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 #include <asm/byteorder.h>
 
