@@ -341,12 +341,14 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	int r = -ENOMEM;
 
 	ti->error = "not enough memory";
+	if (t) {	/* what tier_free() needs */
+		INIT_LIST_HEAD(&t->claim);
+		INIT_LIST_HEAD(&t->jobs);
+	}
 	if (!args || !error || !t)
 		goto out;
 	t->ti = ti;
 	t->name = dm_table_device_name(ti->table);
-	INIT_LIST_HEAD(&t->claim);
-	INIT_LIST_HEAD(&t->jobs);
 	r = tier_args_parse(args, argc, argv, error) ?: build(t, args, error);
 	if (!r) {
 		r = dm_set_target_max_io_len(ti, t->block_sectors);
