@@ -103,9 +103,15 @@ static void range_blocks(struct tier *t, const struct tier_message *m, u64 *firs
 
 static int start_job(struct tier *t, const struct tier_message *m, char *error)
 {
-	struct tier_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+	struct tier_job *job;
 	int r = 0;
 
+	if (m->op != TIER_MSG_DEMOTE && (t->mode == TIER_MODE_PASSTHROUGH || !tier_may_use_fast(t))) {
+		scnprintf(error, TIER_ERROR_LEN, "nothing is brought to the fast device %s",
+			  t->mode == TIER_MODE_PASSTHROUGH ? "in mode passthrough" : "while the health is not rw");
+		return -EPERM;
+	}
+	job = kzalloc(sizeof(*job), GFP_KERNEL);
 	if (!job)
 		return -ENOMEM;
 	job->op = m->op;
@@ -144,7 +150,8 @@ static void change_pin(struct tier *t, tier_block_t block, bool pin)
 
 	spin_lock_irq(&s->lock);
 	slot = tier_map_lookup(&t->map, block);
-	if (slot != TIER_NO_SLOT && tier_slot_valid(&t->map, slot) &&
+	/* a copy under way has nothing valid yet, but its pin */
+	if (slot != TIER_NO_SLOT && (!pin || tier_slot_valid(&t->map, slot)) &&
 	    !(tier_slot_flags(&t->map, slot) & TIER_SLOT_PINNED) == pin)
 		__tier_slot_pin(t, slot, pin);
 	spin_unlock_irq(&s->lock);
@@ -276,9 +283,16 @@ void tier_job_work(struct work_struct *work)
 
 static void unpin_range(struct tier *t, const struct tier_message *m)
 {
+	struct tier_job *job;
 	u64 first, end;
 
 	range_blocks(t, m, &first, &end);
+	/* what is still to be pinned there is only promoted */
+	mutex_lock(&t->job_mutex);
+	list_for_each_entry(job, &t->jobs, list)
+		if (job->op == TIER_MSG_PIN && first <= job->next && job->end <= end)
+			job->op = TIER_MSG_PROMOTE;
+	mutex_unlock(&t->job_mutex);
 	if (end - first <= t->map.nr_slots) {
 		for (; first < end; first++) {
 			change_pin(t, tier_to_block(first), false);

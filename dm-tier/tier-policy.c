@@ -112,6 +112,10 @@ static void unknown_policy(const char *name, char *error)
 	struct tier_policy_type *type;
 	size_t i, len;
 
+	if (is_known(name)) {
+		scnprintf(error, TIER_ERROR_LEN, "policy \"%.32s\": its module dm-tier-%.32s can't be loaded", name, name);
+		return;
+	}
 	len = scnprintf(error, TIER_ERROR_LEN, "unknown policy \"%.32s\"; available: default", name);
 	for (i = 0; i < ARRAY_SIZE(known_policies); i++)
 		len += scnprintf(error + len, TIER_ERROR_LEN - len, ", %s", known_policies[i]);

@@ -112,6 +112,21 @@ rd $T 0 1
 rd $T 16 1
 get_status t0
 is "${S[read_hits]}" 0 "unpinned and demoted they are gone"
+msg t0 set migration_rate 512
+ok "pin a lot, slowly" msg t0 pin 0 16384
+soon "it begins" 20 has t0 state_pinned -gt 2
+ok "unpin ends it" msg t0 unpin 0 $LEN
+holds "nothing is pinned" t0 state_pinned -eq 0
+msg t0 set migration_rate 102400
+soon "the rest is promoted" 30 has t0 state_jobs -eq 0
+holds "and not pinned" t0 state_pinned -eq 0
+msg t0 set migration_rate 10240
+ok "passthrough" msg t0 mode passthrough
+refused "nothing is promoted in passthrough" "nothing is brought to the fast device in mode passthrough" msg t0 promote 0 128
+refused "nor pinned" "nothing is brought to the fast device in mode passthrough" msg t0 pin 0 128
+ok "demote works" msg t0 demote 0 16384
+soon "and ends" 30 has t0 state_jobs -eq 0
+ok "writeback" msg t0 mode writeback
 
 # --- set --------------------------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ like "$(klog)" "hotspot: module dm-tier-hotspot can't be loaded, the built-in po
 read_status "status" t0
 is "${S[policy]} ${S[dirty]}" "builtin $dirty" "the built-in policy, as dirty as before"
 ok "the data are there" same "$WORK/data" $T 0 1024
-refused "but not at run time" "unknown policy .hotspot" msg t0 policy hotspot
+refused "but not at run time" "policy .hotspot.: its module dm-tier-hotspot can.t be loaded" msg t0 policy hotspot
 ok "random writes to a full cache" rand $T write 3000
 ok "the table can be loaded" dmsetup load t0 --table "$(dmsetup table t0)"
 ok "and resumed" dmsetup resume t0
