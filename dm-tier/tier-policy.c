@@ -113,7 +113,8 @@ static void unknown_policy(const char *name, char *error)
 	size_t i, len;
 
 	if (is_known(name)) {
-		scnprintf(error, TIER_ERROR_LEN, "policy \"%.32s\": its module dm-tier-%.32s can't be loaded", name, name);
+		scnprintf(error, TIER_ERROR_LEN, "policy \"%.32s\": its module dm-tier-%.32s can't be loaded", name,
+			  name);
 		return;
 	}
 	len = scnprintf(error, TIER_ERROR_LEN, "unknown policy \"%.32s\"; available: default", name);

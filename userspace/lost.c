@@ -151,8 +151,10 @@ static int list_lost(const char *path, bool json, bool force)
 		r = bdev_open(&meta, 0, why);
 	if (!r)
 		r = audit_run(&a, &meta, NULL, NULL, &tool_cancelled, why);
-	if (!r && !a.records)
-		r = text_why(why, -EILSEQ, "%s is damaged: dmtier check says how", path);
+	if (!r && !a.records) {
+		text_why(why, 0, "%s is damaged: dmtier check says how", path);
+		r = -EILSEQ;
+	}
 	if (r) {
 		code = r == -EILSEQ ? TOOL_UNCORRECTED : tool_exit_code(r);
 		text_error("%s", why);
