@@ -27,9 +27,22 @@ static int refuse_files(const struct bdev *devs, char *why)
 	return 0;
 }
 
+/* whoever has one of them open for himself; the kernel would say no more than that it is busy */
+static int refuse_used(const struct bdev *devs, char *why)
+{
+	char who[TEXT_LEN];
+	unsigned int i;
+
+	for (i = 0; i < NR_DEVS; i++)
+		if (bdev_holder(&devs[i], who))
+			return text_why(why, -EBUSY, "%s %.300s is in use: %.400s", device_names[i],
+					devs[i].path, who);
+	return 0;
+}
+
 static int create_device(const char *name, char **paths, const struct table_options *opt)
 {
-	char why[TEXT_LEN], uuid[37], *dm_uuid, *params = NULL;
+	char why[TEXT_LEN], uuid[37], *dm_uuid = NULL, *params = NULL;
 	struct bdev devs[NR_DEVS];
 	uint64_t sectors = 0;
 	struct audit a;
@@ -38,6 +51,13 @@ static int create_device(const char *name, char **paths, const struct table_opti
 	r = devices_open_sb(devs, paths, table_feature(opt, "accept_new_fast"), &a, why);
 	if (!r)
 		r = refuse_files(devs, why);
+	if (!r) {
+		/* the kernel takes a UUID once: the same metadata can't be started twice */
+		dm_uuid = text_format("TIER-%s", text_uuid(a.sb.uuid, uuid));
+		r = mapper_check_free(name, dm_uuid, why);
+	}
+	if (!r)
+		r = refuse_used(devs, why);
 	code = tool_exit_code(r);
 	if (!r) {
 		sectors = table_sectors(&a.sb, &devs[DEV_SSD], &devs[DEV_HDD], opt);
@@ -46,15 +66,13 @@ static int create_device(const char *name, char **paths, const struct table_opti
 	}
 	devices_close(devs);
 	if (code == TOOL_OK) {
-		/* the kernel takes a UUID once: the same metadata can't be started twice */
-		dm_uuid = text_format("TIER-%s", text_uuid(a.sb.uuid, uuid));
 		r = mapper_create(name, dm_uuid, sectors, params, why);
 		code = tool_exit_code(r);
-		free(dm_uuid);
 	}
 	if (code != TOOL_OK)
 		text_error("%s", why);
 	free(params);
+	free(dm_uuid);
 	audit_free(&a);
 	return code;
 }
@@ -66,6 +84,7 @@ static int run_create(int argc, char **argv)
 		TOOL_OPTIONS
 	};
 	struct table_options opt = { };
+	char why[TEXT_LEN];
 	int o, code = TOOL_CONTINUE;
 
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -74,6 +93,10 @@ static int run_create(int argc, char **argv)
 	if (code == TOOL_CONTINUE && argc - optind != 1 + NR_DEVS) {
 		text_error("it takes a name and three devices: NAME SSD HDD METADATA");
 		code = tool_usage(&verb_create);
+	}
+	if (code == TOOL_CONTINUE && mapper_name(argv[optind], why)) {
+		text_error("%s", why);
+		code = TOOL_USAGE;
 	}
 	if (code == TOOL_CONTINUE)
 		code = create_device(argv[optind], argv + optind + 1, &opt);
@@ -91,52 +114,92 @@ const struct verb verb_create = {
 
 /* ---- remove ---- */
 
-/* dirty granules left, and a refusal while somebody has it open */
-static int look_at(const char *name, uint64_t *dirty_bytes, char *why)
+/**
+ * struct last - what is known of a device just before it is removed
+ * @dirty_bytes: what only the SSD has
+ * @health: its word, "" if unknown
+ */
+struct last {
+	uint64_t dirty_bytes;
+	char health[16];
+};
+
+/* and a refusal while somebody has it open */
+static int look_at(const char *name, struct last *l, char *why)
 {
 	struct mapper_line line;
 	struct status s;
 	int r;
 
+	memset(l, 0, sizeof(*l));
 	r = mapper_status(name, &line, why);
 	if (r)
 		return r;
 	if (line.open_count) {
 		r = text_why(why, -EBUSY, "%.300s is in use", name);
-	} else if (!status_parse(&s, line.params, why)) {
-		*dirty_bytes = s.dirty_granules * s.granule_sectors * 512;
-		status_free(&s);
 	} else {
 		/* a target that makes no sense must still be removable */
-		*dirty_bytes = 0;
+		if (!status_parse(&s, line.params, why)) {
+			l->dirty_bytes = s.dirty_granules * s.granule_sectors * 512;
+			text_copy(l->health, sizeof(l->health), s.health);
+		}
 		status_free(&s);
 	}
 	free(line.params);
 	return r;
 }
 
+/* what can be promised of the data that only the SSD has; @said: the kernel's log, or NULL */
+static void tell_left(const char *name, const struct last *l, const char *said)
+{
+	char text[TEXT_SIZE_LEN];
+	const char *size = text_size(l->dirty_bytes, text);
+
+	if (!strcmp(l->health, "ro") || !strcmp(l->health, "fail")) {
+		text_warn("%s was removed in health %s: the metadata could not be written, and what was written since that failure is not recorded",
+			  name, l->health);
+		if (l->dirty_bytes)
+			text_warn("the SSD had %s of data that the HDD lacks; dmtier lost lists what is recorded of them",
+				  size);
+		text_warn("dmtier check --clear-needs-check makes the device startable again, if nothing else is wrong");
+		return;
+	}
+	if (said && strstr(said, "not cleanly"))
+		text_warn("%s was removed, but not stopped cleanly: what was not flushed before may not be recorded; dmtier check says what the metadata hold; the kernel says: %s",
+			  name, said);
+	else
+		said = NULL;
+	if (l->dirty_bytes && !strcmp(l->health, "degraded"))
+		text_warn("%s of data stay on the SSD, which has errors (health degraded): the HDD lacks them, and they may not be readable; dmtier lost lists them",
+			  size);
+	else if (l->dirty_bytes && said)
+		text_warn("the SSD has %s of data that the HDD lacks; dmtier lost lists what is recorded of them", size);
+	else if (l->dirty_bytes)
+		printf("%s of data stay on the SSD, safely recorded; the HDD lacks them\n", size);
+}
+
 static int remove_device(const char *name, bool flush)
 {
-	char why[TEXT_LEN], size[TEXT_SIZE_LEN];
-	uint64_t dirty_bytes = 0;
+	char why[TEXT_LEN], size[TEXT_SIZE_LEN], *said = NULL;
+	struct last last;
 	int r;
 
-	r = look_at(name, &dirty_bytes, why);
+	r = look_at(name, &last, why);
 	if (!r && flush)
 		r = flush_device(name, &tool_cancelled, why);
 	if (!r && flush)
-		r = look_at(name, &dirty_bytes, why);
-	if (!r && flush && dirty_bytes)
+		r = look_at(name, &last, why);
+	if (!r && flush && last.dirty_bytes)
 		r = text_why(why, -EAGAIN,
 			     "%.200s has %s of new dirty data: it was written to meanwhile", name,
-			     text_size(dirty_bytes, size));
+			     text_size(last.dirty_bytes, size));
 	if (!r)
-		r = mapper_remove(name, why);
+		r = mapper_remove(name, &said, why);
 	if (r)
 		text_error("%s", why);
-	else if (dirty_bytes)
-		printf("%s of data stay on the SSD, safely recorded; the HDD lacks them\n",
-		       text_size(dirty_bytes, size));
+	else
+		tell_left(name, &last, said);
+	free(said);
 	return tool_exit_code(r);
 }
 
@@ -168,6 +231,8 @@ const struct verb verb_remove = {
 	.synopsis = "[--flush] NAME",
 	.summary = "stop a tier device",
 	.help =
-"  --flush  write all dirty data back first; without it they stay on the SSD, safely recorded\n",
+"  --flush  write all dirty data back first; without it they stay on the SSD, safely recorded\n"
+"\n"
+"If the metadata can't be written or the SSD has errors, a warning says what can't be promised.\n",
 	.run = run_remove,
 };

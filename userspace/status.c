@@ -439,6 +439,15 @@ static void print_json(const struct list *l)
 	json_end(&j);
 }
 
+/* most sentences name the device themselves */
+static void tell_error(const struct device *d)
+{
+	if (strstr(d->error, d->name))
+		text_error("%s", d->error);
+	else
+		text_error("%s: %s", d->name, d->error);
+}
+
 static int print(const struct list *l, bool json, bool all)
 {
 	unsigned int i;
@@ -454,7 +463,7 @@ static int print(const struct list *l, bool json, bool all)
 		print_long(&l->devices[i]);
 	for (i = 0; i < l->nr; i++)
 		if (l->devices[i].error[0])
-			text_error("%s: %s", l->devices[i].name, l->devices[i].error);
+			tell_error(&l->devices[i]);
 	return code;
 }
 

@@ -11,10 +11,16 @@
 #include "text.h"
 
 #define TARGET "tier"
+#define DM_NAME_LEN	128	/* of the kernel's interface, with the zero */
 
 /* libdevmapper hands out levels, with flags above, but not their names */
 #define LOG_LEVEL_MASK	7
 #define LOG_LEVEL_ERROR	3
+
+/* records of the kernel's log: their level is the same bits */
+#define LOG_PREFIX		"device-mapper: "
+#define KERNEL_LEVEL_WARNING	4
+#define MAX_LINES		8U	/* told of an attempt */
 
 /* ---- what libdevmapper and the kernel say ---- */
 
@@ -46,15 +52,44 @@ static int open_kernel_log(void)
 	return fd;
 }
 
-/* the last line of device-mapper since then: "tier: ..." is the target's own sentence */
-static void read_kernel_log(int fd, char *text)
+/**
+ * struct said - what the kernel's log has of the target
+ * @lines: all lines that matter, each on a line of its own if there are several; NULL if none
+ * @nr: of them
+ * @effect: a line that says no more than that something failed, or NULL
+ */
+struct said {
+	char *lines;
+	unsigned int nr;
+	char *effect;
+};
+
+/* one line, behind "device-mapper: "; "tier: ..." is the target's own sentence */
+static void take_line(struct said *k, const char *line, bool error)
 {
+	if (strstr(line, TARGET ": preresume failed")) {
+		free(k->effect);
+		k->effect = text_format("%s", line);
+	} else if (error && k->nr < MAX_LINES) {
+		if (++k->nr == 2) {
+			char *first = k->lines;
+
+			k->lines = text_format("\n  %s", first);
+			free(first);
+		}
+		k->lines = text_append(k->lines, k->nr > 1 ? "\n  %s" : "%s", line);
+	}
+}
+
+/* what device-mapper said of the target since then; to be freed, NULL if nothing; closes @fd */
+static char *read_kernel_log(int fd)
+{
+	struct said k = { };
 	char record[2048], *s;
 	ssize_t n;
 
-	text[0] = '\0';
 	if (fd < 0)
-		return;
+		return NULL;
 	/* EPIPE: records were overwritten before they were read; go on with the next */
 	while ((n = read(fd, record, sizeof(record) - 1)) > 0 || (n < 0 && errno == EPIPE)) {
 		if (n < 0)
@@ -62,10 +97,15 @@ static void read_kernel_log(int fd, char *text)
 		record[n] = '\0';
 		record[strcspn(record, "\n")] = '\0';
 		s = strchr(record, ';');
-		if (s && strstr(s, "device-mapper:") && strstr(s, TARGET))
-			text_why(text, 0, "%.600s", s + 1);
+		if (s && !strncmp(s + 1, LOG_PREFIX, strlen(LOG_PREFIX)) && strstr(s, TARGET ": "))
+			take_line(&k, s + 1 + strlen(LOG_PREFIX),
+				  (strtoul(record, NULL, 10) & LOG_LEVEL_MASK) <= KERNEL_LEVEL_WARNING);
 	}
 	close(fd);
+	if (!k.lines)
+		return k.effect;
+	free(k.effect);
+	return k.lines;
 }
 
 static void close_kernel_log(int fd)
@@ -76,15 +116,23 @@ static void close_kernel_log(int fd)
 
 static int refused(const char *what, const char *name, int r, int log, char *why)
 {
-	char kernel[TEXT_LEN];
+	char *kernel = read_kernel_log(log);
 
-	read_kernel_log(log, kernel);
-	if (kernel[0])
-		return text_why(why, r, "%s %.64s: the kernel says: %.600s", what, name, kernel);
-	return text_why(why, r, "%s %.64s: %s", what, name, strerror(-r));
+	if (kernel)
+		text_why(why, r, "%s %.64s: the kernel says: %.800s%s", what, name, kernel,
+			 strstr(kernel, "unknown target type") ? "; is the module loaded? modprobe dm-tier" : "");
+	else
+		text_why(why, r, "%s %.64s: %s", what, name, strerror(-r));
+	free(kernel);
+	return r;
 }
 
 /* ---- tasks ---- */
+
+static int no_device(const char *name, char *why)
+{
+	return text_why(why, -ENXIO, "there is no device %.300s", name);
+}
 
 static struct dm_task *new_task(int type, const char *name, int *r, char *why)
 {
@@ -95,8 +143,11 @@ static struct dm_task *new_task(int type, const char *name, int *r, char *why)
 	task = dm_task_create(type);
 	if (task && (!name || dm_task_set_name(task, name)))
 		return task;
-	if (task)
+	if (task) {
 		dm_task_destroy(task);
+		*r = no_device(name, why);
+		return NULL;
+	}
 	*r = text_why(why, -EIO, "%s", last_message[0] ? last_message :
 		      "cannot talk to device-mapper: is its module loaded?");
 	return NULL;
@@ -113,14 +164,19 @@ static int run_task(struct dm_task *task)
 	return r > 0 ? -r : -EIO;
 }
 
+/* @name: NULL if the question is not about a device */
 static int run_query(struct dm_task *task, const char *name, char *why)
 {
 	int r = run_task(task);
+	struct dm_info info;
 
-	if (r == -ENXIO)
-		return text_why(why, r, "there is no device %.300s", name);
+	if (r == -ENXIO && name)
+		return no_device(name, why);
 	if (r)
 		return text_why(why, r, "%s", last_message[0] ? last_message : strerror(-r));
+	/* to libdevmapper a device that isn't there is an answer like another */
+	if (name && dm_task_get_info(task, &info) && !info.exists)
+		return no_device(name, why);
 	return 0;
 }
 
@@ -178,7 +234,7 @@ int mapper_list(char ***list, unsigned int *nr, char *why)
 	task = new_task(DM_DEVICE_LIST, NULL, &r, why);
 	if (!task)
 		return r;
-	r = run_query(task, "", why);
+	r = run_query(task, NULL, why);
 	if (!r) {
 		names = dm_task_get_names(task);
 		r = names ? collect_names(names, list, nr, why) :
@@ -237,7 +293,7 @@ int mapper_message(const char *name, const char *message, char *why)
 	else
 		r = run_task(task);
 	if (r == -ENXIO) {
-		text_why(why, r, "there is no device %.300s", name);
+		no_device(name, why);
 		close_kernel_log(log);
 	} else if (r) {
 		refused("the target refuses the message for", name, r, log, why);
@@ -279,8 +335,15 @@ static int find_device(const char *name, const char *uuid, char *found, size_t s
 	return 0;
 }
 
-/* libdevmapper says no more than "it failed" of these two */
-static int check_free(const char *name, const char *uuid, char *why)
+int mapper_name(const char *name, char *why)
+{
+	if (!*name || strlen(name) >= DM_NAME_LEN || strchr(name, '/'))
+		return text_why(why, -EINVAL, "'%.200s' is not a valid name: 1 to %d characters, and no slash",
+				name, DM_NAME_LEN - 1);
+	return 0;
+}
+
+int mapper_check_free(const char *name, const char *uuid, char *why)
 {
 	char found[128];
 	int r;
@@ -301,9 +364,6 @@ int mapper_create(const char *name, const char *uuid, uint64_t sectors, const ch
 	struct dm_task *task;
 	int r = 0, log;
 
-	r = check_free(name, uuid, why);
-	if (r)
-		return r;
 	task = new_task(DM_DEVICE_CREATE, name, &r, why);
 	if (!task)
 		return r;
@@ -321,11 +381,12 @@ int mapper_create(const char *name, const char *uuid, uint64_t sectors, const ch
 	return r;
 }
 
-int mapper_remove(const char *name, char *why)
+int mapper_remove(const char *name, char **said, char *why)
 {
 	struct dm_task *task;
 	int r = 0, log;
 
+	*said = NULL;
 	task = new_task(DM_DEVICE_REMOVE, name, &r, why);
 	if (!task)
 		return r;
@@ -335,12 +396,17 @@ int mapper_remove(const char *name, char *why)
 		r = -ENOMEM;
 	else
 		r = run_with_udev(task);
-	if (r && r != -EBUSY) {
-		refused("cannot remove", name, r, log, why);
-	} else {
-		if (r)
-			text_why(why, r, "%.300s is in use", name);
+	if (!r) {
+		/* stopping may fail halfway, and removing does not */
+		*said = read_kernel_log(log);
+	} else if (r == -ENXIO) {
+		no_device(name, why);
 		close_kernel_log(log);
+	} else if (r == -EBUSY) {
+		text_why(why, r, "%.300s is in use", name);
+		close_kernel_log(log);
+	} else {
+		refused("cannot remove", name, r, log, why);
 	}
 	dm_task_destroy(task);
 	return r;

@@ -45,6 +45,25 @@ int mapper_status(const char *name, struct mapper_line *line, char *why);
 int mapper_message(const char *name, const char *message, char *why);
 
 /**
+ * mapper_name() - can a device have this name?
+ * @name: any text
+ * @why: TEXT_LEN bytes
+ *
+ * Return: 0 or -EINVAL.
+ */
+int mapper_name(const char *name, char *why);
+
+/**
+ * mapper_check_free() - is there no device of this name or UUID?
+ * @name: of a device to be
+ * @uuid: of a device to be
+ * @why: TEXT_LEN bytes
+ *
+ * mapper_create() is told no more than that it failed then.
+ */
+int mapper_check_free(const char *name, const char *uuid, char *why);
+
+/**
  * mapper_create() - make a device of one tier target and start it
  * @name: of the device
  * @uuid: of the device; the kernel allows it once
@@ -55,7 +74,12 @@ int mapper_message(const char *name, const char *message, char *why);
 int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
 		  char *why);
 
-/* remove a device */
-int mapper_remove(const char *name, char *why);
+/**
+ * mapper_remove() - remove a device
+ * @name: of the device
+ * @said: what the kernel's log has of it if it was removed, to be freed; NULL if nothing
+ * @why: TEXT_LEN bytes
+ */
+int mapper_remove(const char *name, char **said, char *why);
 
 #endif /* TIER_TOOLS_DM_H */

@@ -16,8 +16,6 @@ for ko in "$TIER_BUILD"/dm-tier/dm-tier.ko "$TIER_BUILD"/policy/*.ko; do
 	done
 done
 
-# shellcheck disable=SC2119	# all of them
-load_modules
 setup_devs 16 64 4
 T=/dev/mapper/t0
 
@@ -32,6 +30,15 @@ code()
 	is $rc "$want" "$desc" || diag "$OUT"
 }
 tier() { timeout 100 "$DMTIER" "$@"; }
+
+# --- without the module -----------------------------------------------------------------------
+
+ok "format" format_set --block-size 64k
+code 8 "create without the module" tier create t0 "$SSD" "$HDD" "$META"
+like "$OUT" "unknown target type.*is the module loaded[?] modprobe dm-tier" "and what to do"
+for d in "$SSD" "$META"; do dd if=/dev/zero of="$d" bs=1M count=4 oflag=direct status=none; done
+# shellcheck disable=SC2119	# all of them
+load_modules
 
 # --- create, status ---------------------------------------------------------------------------
 
@@ -63,7 +70,12 @@ like "$OUT" "t0" "shows it"
 code 0 "long status" tier status --long t0
 like "$OUT" "idle_ms +3600000" "has the tunables"
 like "$OUT" "write_misses +[0-9]" "and the counters"
-code 8 "status of none" tier status none
+for v in "status none" "flush none" "remove none" "mode none writeback" "set none dirty_high 60" "promote none 0 64k"; do
+	# shellcheck disable=SC2086
+	code 8 "$v" tier $v
+	like "$OUT" "dmtier [a-z]+: there is no device none$" "is told in the same words"
+done
+code 16 "create with an impossible name" tier create no/name "$SSD" "$HDD" "$META"
 code 8 "status of another target" tier status ssd
 like "$OUT" "not a tier device" "says so"
 OUT=$(tier status --json t0 | python3 -c '
@@ -86,6 +98,7 @@ holds "is set" t0 set_dirty_high -eq 77
 code 16 "set a bad value" tier set t0 dirty_high 100
 code 8 "set an unknown key" tier set t0 colour 5
 like "$OUT" "unknown tunable .colour.*dirty_high.*policy lru has none" "and which there are"
+is "$(grep -o dirty_high <<<"$OUT" | wc -l)" 1 "once"
 code 0 "policy" tier policy t0 clock2q small_percent 20
 code 0 "policy in one word" tier policy t0 "seqbypass next clock2q small_percent 30"
 get_status t0
@@ -152,6 +165,76 @@ code 0 "create" tier create --feature "idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
 holds "nothing is dirty" t0 dirty -eq 0
 code 8 "remove what is no tier device" tier remove ssd
 ok "it is still there" test -b "$SSD"
+
+# --- trouble ----------------------------------------------------------------------------------
+
+# somebody has a device for himself
+stop t0
+mkfs.ext4 -q -F "$HDD" && mkdir -p "$WORK/mnt" && mount "$HDD" "$WORK/mnt"
+code 8 "create with a mounted HDD" tier create t0 "$SSD" "$HDD" "$META"
+like "$OUT" "HDD $HDD is in use: mounted on .*mnt" "says who has it"
+umount "$WORK/mnt"
+
+# the HDD was written to while the SSD has newer data
+ok "format" format_set --block-size 64k
+code 0 "create" tier create --feature "idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
+wr $T 0 16 "$WORK/data"
+code 0 "remove with dirty data" tier remove t0
+wr "$HDD" 0 1 "$WORK/data"
+code 8 "check after writing to the HDD" tier check "$SSD" "$HDD" "$META"
+like "$OUT" "not damaged, but this HDD was changed.*accept_changed_slow" "is no damage"
+code 8 "create after writing to the HDD" tier create t0 "$SSD" "$HDD" "$META"
+like "$OUT" "the kernel says:.*tier: [0-9:]+: slow device was written to since the last clean stop.*accept_changed_slow" \
+	"the target's own sentence"
+unlike "$OUT" "preresume" "and not that resuming failed"
+ok "no device is left" no_dev t0
+
+# an SSD with errors
+code 0 "create with accept_changed_slow" \
+	tier create --feature "accept_changed_slow idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
+wr $T 0 16 "$WORK/data"
+msg t0 set max_errors 1
+dev_fail ssd all
+rd $T 0 1 2>/dev/null
+soon "is degraded" 30 has t0 health = degraded
+code 0 "remove in health degraded" tier remove t0
+like "$OUT" "warning: .*stay on the SSD, which has errors" "does not call that safe"
+unlike "$OUT" "safely" "at all"
+code 8 "check of an SSD that can't be read" tier check "$SSD" "$HDD" "$META"
+like "$OUT" "not damaged, but this SSD cannot be read, and it holds data that the HDD lacks" "is no damage"
+dev_ok ssd
+
+# metadata that can't be written
+ok "format" format_set --block-size 64k
+code 0 "create" tier create --feature "idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
+wr $T 0 16 "$WORK/data"
+dev_fail meta write
+wr $T 512 16 "$WORK/data" 2>/dev/null
+sync $T 2>/dev/null
+soon "is read-only" 30 has t0 health = ro
+for v in "flush t0" "remove --flush t0"; do
+	# shellcheck disable=SC2086
+	code 8 "$v in health ro" tier $v
+	like "$OUT" "health is ro: the metadata can't be written; nothing is written back" "and why"
+done
+code 0 "remove in health ro" tier remove t0
+like "$OUT" "warning: .*health ro: the metadata could not be written.*is not recorded.*--clear-needs-check" \
+	"says what can't be promised"
+unlike "$OUT" "safely" "and promises nothing"
+dev_ok meta
+
+# metadata that can't be written at the end
+ok "format" format_set --block-size 64k
+code 0 "create" tier create --feature "idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
+wr $T 0 16 "$WORK/data"
+sync $T
+dev_fail meta write
+code 0 "remove whose stop fails" tier remove t0
+like "$OUT" "warning: .*not stopped cleanly.*the kernel says" "is told"
+unlike "$OUT" "safely" "and promises nothing"
+dev_ok meta
+ok "format" format_set --block-size 64k
+code 0 "create" tier create --feature "idle_ms 3600000" t0 "$SSD" "$HDD" "$META"
 
 # --- tracepoints ------------------------------------------------------------------------------
 
