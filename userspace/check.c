@@ -79,7 +79,7 @@ static int clear_mark(struct check *c)
 				c->devs[DEV_META].path);
 	if (c->audit.mismatch)
 		return text_why(c->why, -ENODEV,
-				"these devices do not belong together: the mark \"needs check\" stays");
+				"%.600s: the mark \"needs check\" stays", c->audit.mismatch);
 	r = superblock_clear_needs_check(&c->devs[DEV_META], &c->audit.sb, c->why);
 	if (r)
 		return r;
@@ -348,6 +348,6 @@ const struct verb verb_check = {
 "                       the device can start then, as after a power cut\n"
 "\n"
 "Exit code: 0 good, 1 the mark was taken off, 4 damage found, 8 could not be checked, or the devices don't belong\n"
-"together, 16 usage, 32 cancelled, 64 written by a newer version.\n",
+"together or can't be read, 16 usage, 32 cancelled, 64 written by a newer version.\n",
 	.run = run_check,
 };

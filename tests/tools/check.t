@@ -172,7 +172,7 @@ fresh
 meta_edit meta sb flags 2
 dd if=/dev/zero of=ssd bs=4k count=1 conv=notrunc status=none
 dmtier_is 8 "... nor with another SSD" check --clear-needs-check ssd hdd meta
-like "$ERR" "do not belong together" "... which is told"
+like "$ERR" "not the one of this metadata: the mark .needs check. stays" "... which is told"
 run traced pwrite64:error=EIO:when=1 meta "$DMTIER" check --clear-needs-check meta
 is "$RC" 8 "... a write error ends it" || diag "$OUT" "$ERR"
 like "$ERR" "superblock can't be written" "... and is told"
@@ -365,7 +365,8 @@ like "$OUT" '"notes": 0' "... nothing to note"
 meta_edit meta sb fp_head 1
 verdict 0 good "note: slow device: hdd was written to since the last stop" "HDD written to since"
 meta_edit meta slot 5 100 f 1
-verdict 4 damaged "error: slow device: hdd was written to" "... with dirty data on the SSD"
+verdict 8 mismatch "mismatch: slow device: hdd was written to.*meta: not damaged, but this HDD was changed.*feature accept_changed_slow" \
+	"... with dirty data on the SSD"
 
 # ---- not metadata at all ----
 image empty 0
@@ -442,6 +443,16 @@ if command -v strace >/dev/null; then
 	run traced pread64:error=EIO:when=1 meta "$DMTIER" check meta
 	like "$OUT" "superblock, metadata block 0, copy A: it cannot be read; the other copy is good" \
 		"an unreadable superblock is told"
+	run traced pread64:error=EIO:when=1+ ssd "$DMTIER" check ssd hdd meta
+	is "$RC" 8 "an SSD that can't be read"
+	like "$OUT" "mismatch: device header: ssd: cannot read its header: .*meta: not damaged, but this SSD cannot be read; nothing on it is dirty: .*accept_new_fast" \
+		"... is no damage, and another one can take its place"
+	meta_edit meta slot 5 100 f 1
+	run traced pread64:error=EIO:when=1+ ssd "$DMTIER" check --json ssd hdd meta
+	is "$RC $(field '[.verdict, .errors, .mismatches] | join(" ")')" "8 mismatch 0 1" "... with dirty data, --json"
+	run traced pread64:error=EIO:when=1+ ssd "$DMTIER" check ssd hdd meta
+	like "$OUT" "this SSD cannot be read, and it holds data that the HDD lacks" "... says what that means"
+	fresh
 	run traced pread64:signal=SIGINT:when=3 meta "$DMTIER" check meta
 	is "$RC" 32 "an interrupted check"
 else

@@ -24,6 +24,7 @@
  * @g: geometry in force
  * @seed: of the checksums
  * @ssd_good: @ssd is the one that the superblock speaks of
+ * @ssd_unreadable: the start of @ssd can't be read
  * @clean: the superblock says so
  * @ring: image of the journal, or NULL
  * @touched: bit a slot page: the journal changes it
@@ -43,6 +44,7 @@ struct walk {
 	const struct tier_geometry *g;
 	u32 seed;
 	bool ssd_good;
+	bool ssd_unreadable;
 	bool clean;
 	void *ring;
 	u64 *touched;
@@ -268,16 +270,6 @@ static bool read_head_csum(const struct bdev *hdd, u32 *csum)
 	return !r;
 }
 
-/* with dirty data on the SSD, which of the two is right is not ours to say */
-static void report_changed(struct walk *w, const char *path, const char *what)
-{
-	bool dirty = w->a->dirty_slots;
-
-	find(w->a, dirty ? AUDIT_ERROR : AUDIT_NOTE, "slow device", -1, -1,
-	     "%s %s since the last stop: %s", path, what,
-	     dirty ? "the target will not start while the SSD holds dirty data" :
-		     "the copies on the SSD will be dropped");
-}
 
 /* no damage, but this is not the device; @which says so in short */
 static void __attribute__((format(printf, 4, 5)))
@@ -292,6 +284,19 @@ mismatch(struct walk *w, const char *structure, const char *which, const char *f
 	find(w->a, AUDIT_MISMATCH, structure, -1, -1, "%s", text);
 	if (!w->a->mismatch)
 		w->a->mismatch = which;
+}
+
+/* with dirty data on the SSD, which of the two is right is not ours to say */
+static void report_changed(struct walk *w, const char *path, const char *what)
+{
+	if (w->a->dirty_slots)
+		mismatch(w, "slow device",
+			 "this HDD was changed since the last stop, while the SSD holds newer data: the target starts only with feature accept_changed_slow, and then the data on the SSD win",
+			 "%s %s since the last stop: the target will not start while the SSD holds dirty data",
+			 path, what);
+	else
+		find(w->a, AUDIT_NOTE, "slow device", -1, -1,
+		     "%s %s since the last stop: the copies on the SSD will be dropped", path, what);
 }
 
 static int audit_slow_device(struct walk *w)
@@ -312,8 +317,7 @@ static int audit_slow_device(struct walk *w)
 	else if (fp->sectors > sectors)		/* a larger one may have the same data */
 		report_changed(w, w->hdd->path, "has become smaller");
 	else if (!read_head_csum(w->hdd, &csum))
-		find(w->a, AUDIT_ERROR, "slow device", -1, -1, "%s: cannot read its start",
-		     w->hdd->path);
+		mismatch(w, "slow device", "this HDD cannot be read", "%s: cannot read its start", w->hdd->path);
 	else if (csum != fp->head)
 		report_changed(w, w->hdd->path, "was written to");
 	return 0;
@@ -329,8 +333,11 @@ static int audit_fast(struct walk *w)
 	else if (r == -ESTALE)
 		mismatch(w, "device header", "this SSD and this metadata are not of the same time", "%s",
 			 why);
+	else if (r == -EIO)
+		mismatch(w, "device header", "this SSD cannot be read", "%s", why);
 	else if (r)
 		find(w->a, AUDIT_ERROR, "device header", -1, -1, "%s", why);
+	w->ssd_unreadable = r == -EIO;
 	w->ssd_good = !r;
 	return 0;
 }
@@ -341,6 +348,10 @@ static int audit_fast_size(struct walk *w)
 	const struct tier_dev_geometry *d = &w->g->devs[0];
 	u64 sectors, s, lost = 0;
 
+	if (w->ssd_unreadable)
+		w->a->mismatch = w->a->dirty_slots ?
+			"this SSD cannot be read, and it holds data that the HDD lacks (dmtier lost lists them)" :
+			"this SSD cannot be read; nothing on it is dirty: with feature accept_new_fast another one takes its place";
 	if (!w->ssd || !w->ssd_good)
 		return 0;
 	sectors = w->ssd->bytes / 512;

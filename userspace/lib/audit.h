@@ -15,7 +15,7 @@
  * @AUDIT_NOTE: in order, and worth knowing: traces of a power cut, for example
  * @AUDIT_RECOVERABLE: damage, but a second copy or the journal holds what is needed: the target
  * starts
- * @AUDIT_MISMATCH: no damage, but the devices given do not belong together
+ * @AUDIT_MISMATCH: no damage, but the devices given do not belong together, or can't be read
  * @AUDIT_ERROR: damage, or a contradiction, that nothing here makes good
  * @AUDIT_NR_LEVELS: their number
  */
