@@ -105,6 +105,11 @@ static int plan_geometry(struct format *f)
 	if (wrong)
 		return text_why(f->why, -EINVAL, "SSD %.120s (%s) and HDD %.120s (%s): %s", f->paths[DEV_SSD],
 				text_size(fast * 512, a), f->paths[DEV_HDD], text_size(slow * 512, b), wrong);
+	if (fast > slow && !f->force)
+		return text_why(f->why, -EINVAL,
+				"SSD %.200s (%s) is larger than HDD %.200s (%s): is the order right? --force formats it all the same",
+				f->paths[DEV_SSD], text_size(fast * 512, a), f->paths[DEV_HDD],
+				text_size(slow * 512, b));
 	needed = f->sb.geometry.meta_blocks * TIER_META_BLOCK_SIZE;
 	if (there < needed)
 		return text_why(f->why, -ENOSPC,
@@ -123,7 +128,7 @@ static int plan_geometry(struct format *f)
 /* metadata of a tier device on @b; false if there are none */
 static bool holds_metadata(const struct bdev *b, char *text)
 {
-	char why[TEXT_LEN], uuid[37];
+	char why[TEXT_LEN], uuid[37], size[TEXT_SIZE_LEN];
 	struct audit a;
 	bool found = true;
 	int r;
@@ -137,8 +142,9 @@ static bool holds_metadata(const struct bdev *b, char *text)
 		found = false;
 	else if (a.dirty_slots)
 		text_why(text, 0,
-			 "the metadata of tier device %s, with %llu slots of data not written back",
-			 text_uuid(a.sb.uuid, uuid), ull(a.dirty_slots));
+			 "the metadata of tier device %s, with %s of data not written back",
+			 text_uuid(a.sb.uuid, uuid),
+			 text_size(a.dirty_granules * a.sb.geometry.granule_sectors * 512, size));
 	else
 		text_why(text, 0, "the metadata of tier device %s", text_uuid(a.sb.uuid, uuid));
 	audit_free(&a);
@@ -177,6 +183,18 @@ static int overwrite(struct format *f, unsigned int i, const char *holds, const 
 	return 0;
 }
 
+/* a HDD that belongs to a tier device: format leaves it alone, what is written to the new one later does not */
+static int take_hdd(struct format *f, const char *found)
+{
+	if (!f->force)
+		return text_why(f->why, -EEXIST,
+				"HDD %.150s holds %.300s: is the order right? format leaves it alone, but what is written to the new tier device will overwrite it; --force takes it as HDD all the same",
+				f->paths[DEV_HDD], found);
+	text_warn("HDD %.150s holds %.300s: format leaves it alone, what is written to the new tier device will overwrite it",
+		  f->paths[DEV_HDD], found);
+	return 0;
+}
+
 static int refuse_signatures(struct format *f)
 {
 	/* the metadata first: they know of dirty data */
@@ -187,11 +205,8 @@ static int refuse_signatures(struct format *f)
 
 	for (n = 0; n < NR_DEVS; n++) {
 		i = order[n];
-		r = 0;
 		if (holds_header(&f->devs[i], found) || holds_metadata(&f->devs[i], found)) {
-			/* nothing of the HDD is overwritten */
-			if (i != DEV_HDD || !f->force)
-				r = overwrite(f, i, "holds", found);
+			r = i == DEV_HDD ? take_hdd(f, found) : overwrite(f, i, "holds", found);
 			if (r)
 				return r;
 			continue;
@@ -562,7 +577,8 @@ const struct verb verb_format = {
 "  --block-size SIZE  power of two from 4k to 1m; default 64k unless the SSD is very small\n"
 "                     or large\n"
 "  --mode MODE        writeback (default), writethrough, writearound or passthrough\n"
-"  --force            overwrite file systems, partition tables, tier metadata and so on\n"
+"  --force            overwrite file systems, partition tables, tier metadata and so on;\n"
+"                     take an SSD that is larger than the HDD\n"
 "  --dry-run          check everything, write nothing\n"
 "  --json             output for programs\n",
 	.run = run_format,

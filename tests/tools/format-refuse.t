@@ -54,6 +54,16 @@ image empty 0
 refused "ssd meta" "slow device is empty" "empty HDD" ssd empty meta
 refused "empty hdd meta" "fast device is too small" "empty SSD" empty hdd meta
 
+# in the wrong order
+images 64M 20M 4M
+refused "ssd hdd meta" "SSD ssd \(64 MiB\) is larger than HDD hdd \(20 MiB\): is the order right[?] --force" "SSD larger than HDD" \
+	ssd hdd meta
+refused "ssd hdd meta" "is larger than HDD" "... dry run" --dry-run ssd hdd meta
+image small 100k
+refused "ssd hdd small" "is larger than HDD" "... before METADATA is found too small" ssd hdd small
+dmtier_is 0 "... --force" format --force ssd hdd meta
+like "$ERR" "warning: SSD ssd is larger than HDD hdd" "... warns"
+
 # ---- not devices ----
 images
 mkdir dir
@@ -87,7 +97,7 @@ if command -v mkfs.ext4 >/dev/null; then
 	signature "METADATA meta holds: ext4 file system; --force" "ext4 on METADATA"
 fi
 if command -v mkfs.xfs >/dev/null; then
-	images 300M 64M 16M
+	images 300M 512M 16M
 	mkfs.xfs -q -f ssd
 	signature "SSD ssd holds: xfs file system" "XFS on SSD"
 fi
@@ -145,10 +155,17 @@ signature "METADATA meta holds the metadata of tier device $uuid; --force" "the 
 refused "ssd2 hdd meta" "METADATA meta holds the metadata of tier device $uuid" "its METADATA for another" ssd2 hdd meta
 refused "ssd hdd meta2" "SSD ssd holds the data of tier device $uuid" "its SSD for another" ssd hdd meta2
 refused "meta hdd ssd2" "SSD meta holds the metadata of tier device $uuid" "METADATA and SSD swapped" meta hdd ssd2
-refused "ssd2 ssd meta2" "HDD ssd holds the data of tier device $uuid" "its SSD as HDD" ssd2 ssd meta2
+refused "ssd2 ssd meta2" "HDD ssd holds the data of tier device $uuid: .*leaves it alone.*will overwrite it; --force takes it" \
+	"its SSD as HDD" ssd2 ssd meta2
+before=$(sums ssd)
+dmtier_is 0 "... --force" format --force ssd2 ssd meta2
+like "$ERR" "warning: HDD ssd holds the data of tier device $uuid: format leaves it alone" "... warns"
+is "$(sums ssd)" "$before" "... and leaves it alone"
+image ssd2 20M
+image meta2 4M
 meta_edit meta slot 3 17 f 3
 meta_edit meta slot 4 18 f f
-signature "with 2 slots of data not written back; --force" "dirty data are pointed out"
+signature "with 24 KiB of data not written back; --force" "dirty data are pointed out"
 flip meta 100
 zero_block meta 65536
 signature "METADATA meta holds damaged tier metadata" "damaged metadata"

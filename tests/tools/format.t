@@ -14,7 +14,7 @@ done
 for sizes in "1052672 4096 4M" "5000192 512 4M" "67109376 1000000512 4M" "33554944 104857088 4198912"; do
 	read -r s h m <<<"$sizes"
 	images "$s" "$h" "$m"
-	dmtier_is 0 "format with sizes $sizes" format ssd hdd meta
+	dmtier_is 0 "format with sizes $sizes" format --force ssd hdd meta
 	dmtier_is 0 "... checks clean" check ssd hdd meta
 	run "$DMTIER" table ssd hdd meta
 	is "${OUT%% tier*}" "0 $((h / 512))" "... and the tier device is as long as the HDD"
@@ -36,7 +36,7 @@ images 20M 256M 4M
 run "$DMTIER" format --json ssd hdd meta
 is "$(field .block_bytes)" 16384 "a small SSD gets small blocks"
 images 1G 256M 4M
-run "$DMTIER" format --json ssd hdd meta
+run "$DMTIER" format --json --force ssd hdd meta
 is "$(field .block_bytes)" 65536 "a larger one gets blocks of 64 KiB"
 is "$(field .slots)" $(((1024 - 1) * 16)) "... as many as fit behind the first MiB"
 like "$ERR" "is larger than HDD" "an SSD larger than the HDD is pointed out"
