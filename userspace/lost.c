@@ -129,8 +129,11 @@ static void print_text(const struct ranges *l, const struct audit *a)
 	for (i = 0; i < l->nr; i++)
 		printf("%llu %llu\n", ull(l->v[i].start), ull(l->v[i].sectors));
 	fflush(stdout);
-	fprintf(stderr, "%llu ranges, %s: the HDD has older data there\n", ull(l->nr),
-		text_size(l->sectors * 512, size));
+	if (l->nr)
+		fprintf(stderr, "%llu ranges, %s: the HDD has older data there\n", ull(l->nr),
+			text_size(l->sectors * 512, size));
+	else
+		fputs("nothing would be lost\n", stderr);
 	if (!(a->sb.flags & TIER_SB_CLEAN))
 		fputs("the last stop was not clean, or the device is active: writes that were not flushed are not listed\n",
 		      stderr);

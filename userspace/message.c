@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,14 +207,6 @@ static void current_tunables(const char *name, struct tier_tunables *t, char **h
 	free(line.params);
 }
 
-static void tell_tunables(const char *help)
-{
-	char names[TIER_ERROR_LEN];
-
-	tier_tunable_names(names, sizeof(names));
-	text_error("tunables of every tier device:\n%s%s", names, help);
-}
-
 static int run_set(int argc, char **argv)
 {
 	int code = parse_line(&verb_set, argc, argv, 3, 3, "a name, a key and a value");
@@ -227,6 +220,10 @@ static int run_set(int argc, char **argv)
 	words[0] = "set";
 	words[1] = argv[optind + 1];
 	words[2] = argv[optind + 2];
+	if (!strcmp(words[1], "mode") || !strcmp(words[1], "policy")) {
+		text_error("%s is no tunable: dmtier %s %s %s sets it", words[1], words[1], argv[optind], words[2]);
+		return TOOL_USAGE;
+	}
 	current_tunables(argv[optind], &t, &help);
 	r = tier_tunable_set(&t, words[1], words[2], error);
 	if (r == -EINVAL) {
@@ -234,8 +231,9 @@ static int run_set(int argc, char **argv)
 		code = TOOL_USAGE;
 	} else {
 		code = send(argv[optind], words, 3);
-		if (r == -ENOENT && code == TOOL_OPERATIONAL && help)
-			tell_tunables(help);
+		/* the kernel names them all, and knows less of those of the policy */
+		if (r == -ENOENT && code == TOOL_OPERATIONAL && help && *help)
+			fprintf(stderr, "%s\n", help + 1);
 	}
 	free(help);
 	return code;

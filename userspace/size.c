@@ -2,8 +2,10 @@
 /* dmtier size: what a tier device of given sizes takes. */
 #include <getopt.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "dmtier.h"
+#include "lib/bdev.h"
 #include "lib/block-size.h"
 #include "lib/json.h"
 #include "lib/memory.h"
@@ -43,15 +45,27 @@ static void print_text(const struct tier_geometry *g, u64 core, u64 policy, bool
 	       exact ? "" : "about ", text_size(policy, b));
 }
 
+/* a size, or what has one */
 static int parse_size(const char *what, const char *text, u64 *sectors)
 {
+	struct bdev b = { .fd = -1 };
+	char why[TEXT_LEN];
 	u64 bytes;
 
-	if (units_parse(text, 1, &bytes)) {
-		text_error("%s '%s' is not a size such as 120g", what, text);
+	if (!units_parse(text, 1, &bytes)) {
+		*sectors = bytes / 512;
+		return TOOL_CONTINUE;
+	}
+	if (access(text, F_OK)) {
+		text_error("%s '%s' is neither a size such as 120g nor a device", what, text);
 		return TOOL_USAGE;
 	}
-	*sectors = bytes / 512;
+	if (bdev_identify(&b, text, why) || bdev_open(&b, 0, why)) {
+		text_error("%s: %s", what, why);
+		return TOOL_OPERATIONAL;
+	}
+	*sectors = b.bytes / 512;
+	bdev_close(&b);
 	return TOOL_CONTINUE;
 }
 
@@ -101,7 +115,7 @@ static int run_size(int argc, char **argv)
 			tool_common_option(&verb_size, o, &code);
 	}
 	if (code == TOOL_CONTINUE && argc - optind != 2) {
-		text_error("it takes two sizes: SSD_SIZE HDD_SIZE");
+		text_error("it takes two sizes, or devices that have them: SSD_SIZE HDD_SIZE");
 		code = tool_usage(&verb_size);
 	}
 	if (code == TOOL_CONTINUE)
@@ -119,6 +133,7 @@ const struct verb verb_size = {
 "  --block-size SIZE  power of two from 4k to 1m; default: what format would choose\n"
 "  --json             output for programs\n"
 "\n"
-"Sizes are numbers with b, s (sectors), k, m, g, t, p; bytes without.\n",
+"Sizes are numbers with b, s (sectors), k, m, g, t, p; bytes without.  In place of a size, a block device or a\n"
+"file stands for its own.\n",
 	.run = run_size,
 };

@@ -107,6 +107,16 @@ like "$ERR" "larger block size" "... says what to do"
 dmtier_is 0 "sizes" size 120g 4t
 like "$OUT" "block size +64 KiB" "... the usual blocks"
 like "$OUT" "metadata +[0-9]+ bytes" "... metadata"
+image aside 1g
+image bside 10g
+run "$DMTIER" size 1g 10g
+want=$OUT
+dmtier_is 0 "sizes of files" size aside ./bside
+is "$OUT" "$want" "... are the same"
+mkdir sdir
+dmtier_is 8 "a directory in place of a size" size sdir 10g
+dmtier_is 16 "neither size nor device" size /no/such 10g
+like "$ERR" "'/no/such' is neither a size such as 120g nor a device" "... says so"
 run "$DMTIER" size --json 8t 200t
 json_ok "JSON of size"
 [ "$(field '.memory_core_bytes + .memory_policy_bytes')" -le $((512 << 20)) ]
@@ -225,9 +235,19 @@ dmtier_is 16 "negative value" set x dirty_high -5
 dmtier_is 16 "not a number of sectors" promote x zero 10
 like "$ERR" "zero" "... names it"
 dmtier_is 16 "empty range" pin x 0 0
+for key in mode policy; do
+	dmtier_is 16 "set of the $key" set x $key lru
+	like "$ERR" "$key is no tunable: dmtier $key x lru sets it" "... says which verb does"
+done
 dmtier_is 16 "a value too few" set x dirty_high
 dmtier_is 16 "a value too many" mode x writeback now
 dmtier_is 16 "policy with a strange name" policy x "no/such"
+
+# ---- names ----
+for name in nonsense/x "" "$(printf 'x%.0s' $(seq 128))"; do
+	dmtier_is 16 "create with the name '${name:0:20}'" create "$name" ssd hdd meta
+	like "$ERR" "'$name' is not a valid name" "... says so"
+done
 
 # ---- without device-mapper, or without the device ----
 if [ ! -e /dev/mapper/control ]; then

@@ -13,9 +13,10 @@
 
 struct progress {
 	char state[16];
-	uint64_t left;		/* dirty granules */
-	uint64_t unwritable;	/* blocks whose last write back failed */
-	bool writes;		/* the target still writes: neither read-only nor failed */
+	uint64_t left;		/* dirty bytes */
+	uint64_t unwritable;	/* bytes of the blocks whose last write back failed */
+	bool read_only;		/* the metadata can't be written */
+	bool failed;
 };
 
 static int read_progress(const char *name, struct progress *p, char *why)
@@ -32,24 +33,43 @@ static int read_progress(const char *name, struct progress *p, char *why)
 	if (!r) {
 		state = status_value(&s, STATUS_STATE, "flush");
 		text_copy(p->state, sizeof(p->state), state ? state : "");
-		p->left = status_number(&s, STATUS_STATE, "flush_left", s.dirty_granules);
-		p->unwritable = status_number(&s, STATUS_STATE, "unwritable", 0);
-		p->writes = strcmp(s.health, "ro") && strcmp(s.health, "fail");
+		p->left = status_number(&s, STATUS_STATE, "flush_left", s.dirty_granules) * s.granule_sectors * 512;
+		p->unwritable = status_number(&s, STATUS_STATE, "unwritable", 0) * s.block_sectors * 512;
+		p->read_only = !strcmp(s.health, "ro");
+		p->failed = !strcmp(s.health, "fail");
 	}
 	status_free(&s);
 	free(line.params);
 	return r;
 }
 
+/* does it write anything at all? */
+static int judge_health(const char *name, const struct progress *p, char *why)
+{
+	if (p->read_only)
+		return text_why(why, -EIO,
+				"%.200s: health is ro: the metadata can't be written; nothing is written back; the kernel log says what happened",
+				name);
+	if (p->failed)
+		return text_why(why, -EIO,
+				"%.200s: health is fail: nothing is written back; the kernel log says what happened", name);
+	return 0;
+}
+
 static int judge(const char *name, const struct progress *p, char *why)
 {
+	char size[TEXT_SIZE_LEN];
+	int r = judge_health(name, p, why);
+
+	if (r)
+		return r;
 	if (!strcmp(p->state, "failed"))
-		return text_why(why, -EIO, "%.200s: write back failed, %llu granules are left",
-				name, (unsigned long long)p->left);
+		return text_why(why, -EIO, "%.200s: write back failed, %s are left; the kernel log names the blocks",
+				name, text_size(p->left, size));
 	if (p->unwritable)
 		return text_why(why, -EIO,
-				"%.200s: %llu blocks can't be written back to the HDD; the kernel log names them", name,
-				(unsigned long long)p->unwritable);
+				"%.200s: up to %s can't be written back to the HDD; the kernel log names the blocks",
+				name, text_size(p->unwritable, size));
 	return 0;
 }
 
@@ -60,14 +80,16 @@ int flush_device(const char *name, const volatile int *cancel, char *why)
 	struct progress p = { 0 };
 	int r;
 
-	r = mapper_message(name, "flush", why);
+	r = read_progress(name, &p, why);
+	if (!r)
+		r = judge_health(name, &p, why);
+	if (!r)
+		r = mapper_message(name, "flush", why);
 	if (!r)
 		r = read_progress(name, &p, why);
 	while (!r && !strcmp(p.state, "running")) {
-		if (!p.writes)
-			return text_why(why, -EIO,
-					"%.200s no longer writes, %llu granules are left", name,
-					(unsigned long long)p.left);
+		if (p.read_only || p.failed)
+			break;
 		if (*cancel)
 			return text_why(why, -EINTR,
 					"not waiting any longer; the target goes on writing back");
