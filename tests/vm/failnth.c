@@ -143,6 +143,7 @@ static bool run_task(int type, const char *name, const char *table, const char *
 	}
 	if (task)
 		dm_task_destroy(task);
+	dm_task_update_nodes();		/* no udevd does */
 	return ok;
 }
 

@@ -47,7 +47,7 @@ nth()
 	fi
 }
 
-dirty_some="run dd if=/dev/zero of=$T0 bs=64k count=20 oflag=direct status=none"
+dirty_some="run dd if=/dev/zero of=$T0 bs=64k count=20 oflag=direct conv=nocreat status=none"
 
 # --- each allocation of each operation ---------------------------------------------------------
 
