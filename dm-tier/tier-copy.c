@@ -773,6 +773,7 @@ u32 tier_copy_write_back(struct tier *t, u64 *pos, u64 end, u32 max_sectors, boo
 	u32 nr_granules = t->g.nr_granules;
 	u64 from = *pos, block = from >> t->g.block_shift;
 	u32 at = (from & (t->g.block_sectors - 1)) >> t->g.granule_shift;
+	u32 sectors;
 
 	if (!c)
 		return 0;
@@ -817,8 +818,9 @@ u32 tier_copy_write_back(struct tier *t, u64 *pos, u64 end, u32 max_sectors, boo
 	}
 	atomic_inc(&t->wb_inflight);
 	atomic64_add(c->sectors, &t->wb_inflight_sectors);
+	sectors = c->sectors;
 	parts_io(c, REQ_OP_READ | (urgent ? 0 : REQ_BACKGROUND), write_slow);
-	return c->sectors;
+	return sectors;		/* the copy may be over by now */
 }
 
 static int page_io(struct block_device *bdev, blk_opf_t opf, sector_t sector, struct page *page, u32 sectors)
