@@ -188,7 +188,7 @@ like "$(m check_fast)" "^-116 .*stale" "cut short, then without it"
 says "" close
 dd if=/dev/zero of=/dev/mapper/fast1 bs=4k count=1 oflag=direct status=none
 m open >/dev/null
-like "$(m check_fast)" "^-19 .*not formatted" "blank fast device"
+like "$(m check_fast)" "^-61 .*not formatted" "blank fast device"
 says "" close
 target $META /dev/mapper/fast
 dmsetup remove fast1
