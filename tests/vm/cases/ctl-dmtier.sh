@@ -33,6 +33,7 @@ tier() { timeout 100 "$DMTIER" "$@"; }
 
 # --- without the module -----------------------------------------------------------------------
 
+ok "other cases' modules go" unload_modules
 ok "format" format_set --block-size 64k
 code 8 "create without the module" tier create t0 "$SSD" "$HDD" "$META"
 like "$OUT" "unknown target type.*is the module loaded[?] modprobe dm-tier" "and what to do"
