@@ -443,7 +443,7 @@ bool tier_commit_pending(struct tier *t)
 	smp_rmb();	/* pairs with commit_changed() */
 	if ((seq & 1) || atomic_read(&t->nr_changed))
 		return true;
-	smp_rmb();
+	smp_rmb();	/* the same */
 	return READ_ONCE(t->commit_seq) != seq;
 }
 
