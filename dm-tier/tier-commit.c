@@ -400,7 +400,7 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 	u32 word = 0, i;
 	int r;
 
-	WRITE_ONCE(t->commit_seq, t->commit_seq + 1);
+	WRITE_ONCE(t->committing, true);
 	smp_mb();	/* pairs with tier_commit_pending(): seen before nr_changed falls */
 	if (unmark != UNMARK_NONE)
 		unmark_idle(t, unmark == UNMARK_ALL);			/* 1 */
@@ -430,21 +430,18 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 	} while (more && !r);
 	if (unmark != UNMARK_NONE)
 		end_unmark(t, !r);
-	smp_mb();	/* pairs with tier_commit_pending(): nr_changed has risen again if it failed */
-	WRITE_ONCE(t->commit_seq, t->commit_seq + 1);
+	smp_mb();	/* pairs with tier_commit_pending() */
+	WRITE_ONCE(t->committing, false);
 	return r;
 }
 
-/* is there anything that a flush has to wait for?  No: nothing is changed, and no commit ran while we looked */
+/* is there anything that a flush has to wait for? */
 bool tier_commit_pending(struct tier *t)
 {
-	u32 seq = READ_ONCE(t->commit_seq);
-
-	smp_rmb();	/* pairs with commit_changed() */
-	if ((seq & 1) || atomic_read(&t->nr_changed))
+	if (atomic_read(&t->nr_changed))
 		return true;
-	smp_rmb();	/* the same */
-	return READ_ONCE(t->commit_seq) != seq;
+	smp_rmb();	/* pairs with commit_changed() */
+	return READ_ONCE(t->committing);
 }
 
 static void end_ios(struct list_head *ios, int r)

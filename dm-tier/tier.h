@@ -296,7 +296,7 @@ struct tier {
 	struct list_head intents;	/* writes that wait for their region's mark */
 	struct list_head waiters;	/* threads that wait for a commit */
 	bool commit_wanted;		/* by the reclaimer, or the drain */
-	u32 commit_seq;			/* odd while a commit runs */
+	bool committing;		/* the commit thread has taken the lists */
 	struct workqueue_struct *commit_wq;
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;
