@@ -155,7 +155,6 @@ struct load {
 	u64 cut;		/* slots from here on are going to be cut */
 	u64 cut_dirty;		/* dirty ones among them */
 	u64 last;		/* slot with the last granule, which is short, plus one */
-	u64 duplicate;		/* a block in two slots, plus one */
 	bool hints;
 };
 

@@ -27,24 +27,12 @@ static int refuse_files(const struct bdev *devs, char *why)
 	return 0;
 }
 
-/* whoever has one of them open for himself; the kernel would say no more than that it is busy */
-static int refuse_used(const struct bdev *devs, char *why)
-{
-	char who[TEXT_LEN];
-	unsigned int i;
-
-	for (i = 0; i < NR_DEVS; i++)
-		if (bdev_holder(&devs[i], who))
-			return text_why(why, -EBUSY, "%s %.300s is in use: %.400s", device_names[i],
-					devs[i].path, who);
-	return 0;
-}
-
 static int create_device(const char *name, char **paths, const struct table_options *opt)
 {
 	char why[TEXT_LEN], uuid[37], *dm_uuid = NULL, *params = NULL;
 	struct bdev devs[NR_DEVS];
 	uint64_t sectors = 0;
+	unsigned int i;
 	struct audit a;
 	int r, code;
 
@@ -56,8 +44,9 @@ static int create_device(const char *name, char **paths, const struct table_opti
 		dm_uuid = text_format("TIER-%s", text_uuid(a.sb.uuid, uuid));
 		r = mapper_check_free(name, dm_uuid, why);
 	}
-	if (!r)
-		r = refuse_used(devs, why);
+	/* the kernel would say no more than that it is busy */
+	for (i = 0; !r && i < NR_DEVS; i++)
+		r = devices_refuse_held(devs, i, why);
 	code = tool_exit_code(r);
 	if (!r) {
 		sectors = table_sectors(&a.sb, &devs[DEV_SSD], &devs[DEV_HDD], opt);

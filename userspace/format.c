@@ -53,16 +53,15 @@ static unsigned long long ull(u64 v)
 
 static int open_devices(struct format *f)
 {
-	char who[TEXT_LEN];
 	unsigned int i, flags;
 	int r;
 
 	for (i = 0; i < NR_DEVS; i++) {
 		/* the slow device is never written to */
 		flags = BDEV_EXCLUSIVE | (f->dry_run || i == DEV_HDD ? 0 : BDEV_WRITE);
-		if (bdev_holder(&f->devs[i], who))
-			return text_why(f->why, -EBUSY, "%s %.200s is in use: %.200s",
-					device_names[i], f->paths[i], who);
+		r = devices_refuse_held(f->devs, i, f->why);
+		if (r)
+			return r;
 		r = bdev_open(&f->devs[i], flags, f->why);
 		if (r == -EROFS || r == -EACCES)
 			return text_why(f->why, r, "%s %.400s is read-only", device_names[i],

@@ -245,21 +245,6 @@ static u32 width(u32 max)
 	return bits;
 }
 
-struct codec {
-	struct packer p;
-	bool reading;
-};
-
-static u32 code(struct codec *c, u32 bits, u32 value)
-{
-	if (c->reading)
-		return unpack_bits(&c->p, bits);
-	pack_bits(&c->p, bits, value);
-	return value;
-}
-
-#define CODE(bits, field)	((field) = code(c, bits, field))
-
 static void code_record(struct codec *c, struct record *r)
 {
 	CODE(width(cf->blocks), r->block);

@@ -107,21 +107,6 @@ static u32 ring_at(u32 block, u32 n)
 
 /* ---- packing ---- */
 
-struct codec {
-	struct packer p;
-	bool reading;
-};
-
-static u32 code(struct codec *c, u32 bits, u32 value)
-{
-	if (c->reading)
-		return unpack_bits(&c->p, bits);
-	pack_bits(&c->p, bits, value);
-	return value;
-}
-
-#define CODE(bits, field)	((field) = code(c, bits, field))
-
 static void code_sector(struct codec *c, struct sector *s)
 {
 	CODE(4, s->number);

@@ -101,4 +101,20 @@ static inline u32 unpack_bits(struct packer *p, u32 bits)
 	return v & ((1ULL << bits) - 1);
 }
 
+/* one function of a model packs and unpacks its state, field by field: CODE(bits, field), with a codec "c" */
+struct codec {
+	struct packer p;
+	bool reading;
+};
+
+static inline u32 code(struct codec *c, u32 bits, u32 value)
+{
+	if (c->reading)
+		return unpack_bits(&c->p, bits);
+	pack_bits(&c->p, bits, value);
+	return value;
+}
+
+#define CODE(bits, field)	((field) = code(c, bits, field))
+
 #endif /* TIER_MODEL_SEARCH_H */

@@ -270,7 +270,6 @@ static bool read_head_csum(const struct bdev *hdd, u32 *csum)
 	return !r;
 }
 
-
 /* no damage, but this is not the device; @which says so in short */
 static void __attribute__((format(printf, 4, 5)))
 mismatch(struct walk *w, const char *structure, const char *which, const char *fmt, ...)

@@ -34,7 +34,7 @@ int devices_identify(struct bdev *devs, char **paths, char *why)
  * The kernel takes a blank SSD in, and looks at its first 4 KiB to see that it is one.  Some signatures lie
  * behind that.
  */
-static int refuse_used(const struct bdev *ssd, char *why)
+static int refuse_signature(const struct bdev *ssd, char *why)
 {
 	char found[TEXT_LEN];
 	int n = signature_find(ssd, found, why);
@@ -57,7 +57,7 @@ static int fits_together(const struct bdev *devs, const struct tier_sb *sb, bool
 				(unsigned long long)sb->geometry.nr_sectors);
 	r = audit_fast_device(sb, &devs[DEV_SSD], why);
 	if (new_fast && r == -ENODEV)
-		return refuse_used(&devs[DEV_SSD], why);
+		return refuse_signature(&devs[DEV_SSD], why);
 	return new_fast && r == -ESTALE ? 0 : r;
 }
 
@@ -129,6 +129,15 @@ int devices_open_sb(struct bdev *devs, char **paths, bool new_fast, struct audit
 	if (!r)
 		r = fits_together(devs, &a->sb, new_fast, why);
 	return r;
+}
+
+int devices_refuse_held(const struct bdev *devs, unsigned int i, char *why)
+{
+	char who[TEXT_LEN];
+
+	if (!bdev_holder(&devs[i], who))
+		return 0;
+	return text_why(why, -EBUSY, "%s %.300s is in use: %.400s", device_names[i], devs[i].path, who);
 }
 
 int devices_refuse_live(const struct bdev *meta, bool force, char *why)

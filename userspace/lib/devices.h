@@ -50,6 +50,16 @@ int devices_order(const struct bdev *devs, char *why);
 int devices_open_sb(struct bdev *devs, char **paths, bool new_fast, struct audit *a, char *why);
 
 /**
+ * devices_refuse_held() - refuse a device that somebody has mounted, or otherwise for himself
+ * @devs: NR_DEVS of them, identified
+ * @i: which one
+ * @why: TEXT_LEN bytes
+ *
+ * Return: 0, or -EBUSY, and @why names who has it.
+ */
+int devices_refuse_held(const struct bdev *devs, unsigned int i, char *why);
+
+/**
  * devices_refuse_live() - what a running target writes meanwhile looks like damage
  * @meta: metadata device, identified
  * @force: only warn

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libdevmapper.h>
+#include <linux/dm-ioctl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,6 @@
 #include "text.h"
 
 #define TARGET "tier"
-#define DM_NAME_LEN	128	/* of the kernel's interface, with the zero */
 
 /* libdevmapper hands out levels, with flags above, but not their names */
 #define LOG_LEVEL_MASK	7
@@ -345,7 +345,7 @@ int mapper_name(const char *name, char *why)
 
 int mapper_check_free(const char *name, const char *uuid, char *why)
 {
-	char found[128];
+	char found[DM_NAME_LEN];
 	int r;
 
 	r = find_device(name, NULL, found, sizeof(found), why);
