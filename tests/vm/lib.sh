@@ -186,8 +186,9 @@ lib_null_blk()
 	echo 1 >"$d/memory_backed"
 	echo "${DEV_LBS:-512}" >"$d/blocksize"
 	echo "${DEV_DISCARD:-1}" >"$d/discard"
-	# more than the largest request, for which null_blk would look for room for ever
-	echo "${DEV_CACHE:-4}" >"$d/cache_size"
+	# room for all of it: who looks for room in a full cache may wait for another's page without letting him
+	# run, for ever; then only flushes take pages, and of those there is one at a time
+	echo "$((($2 + 2047) / 2048 + 16))" >"$d/cache_size"
 	echo "${DEV_IRQMODE:-1}" >"$d/irqmode"
 	echo "${DEV_DELAY_NS:-10000}" >"$d/completion_nsec"
 	echo 1 >"$d/power" || { rmdir "$d"; return 1; }
