@@ -34,19 +34,21 @@ struct commit_waiter {
  */
 bool tier_flush_needed(struct tier *t, struct tier_dev *d)
 {
+	int begun, ended;
+
 	if (d == &t->fast && !tier_may_use_fast(t) && !atomic64_read(&t->nr_dirty))
 		return false;
-	/*
-	 * A flush raises flushing, then clears dirtied; one that fails sets dirtied, then lowers flushing.
-	 * Pairs with the barriers there.
-	 */
+	/* No: no flush was under way, nothing is dirtied, and no flush began while we looked */
+	ended = atomic_read(&d->flushes_ended);
+	smp_rmb();	/* pairs with tier_dev_flush_end(): before this one ended it set dirtied if it failed */
+	begun = atomic_read(&d->flushes_begun);
+	if (begun != ended)
+		return true;
+	smp_rmb();	/* pairs with tier_dev_flush_end() */
 	if (READ_ONCE(d->dirtied))
 		return true;
-	smp_rmb();	/* as above */
-	if (atomic_read(&d->flushing))
-		return true;
-	smp_rmb();	/* as above */
-	return READ_ONCE(d->dirtied);
+	smp_rmb();	/* pairs with tier_dev_flush_begin(): it is counted before it clears dirtied */
+	return atomic_read(&d->flushes_begun) != begun;
 }
 
 struct flush_io {
@@ -89,9 +91,7 @@ int tier_flush_devices(struct tier *t)
 			f[i].d = NULL;
 			continue;
 		}
-		atomic_inc(&f[i].d->flushing);
-		smp_mb__after_atomic();	/* pairs with tier_flush_needed() */
-		WRITE_ONCE(f[i].d->dirtied, false);
+		tier_dev_flush_begin(f[i].d);
 		bio = bio_alloc(f[i].d->dm->bdev, 0, REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC, GFP_NOIO);
 		bio->bi_end_io = flush_end;
 		bio->bi_private = &f[i];
@@ -103,15 +103,13 @@ int tier_flush_devices(struct tier *t)
 	for (i = 0; i < 2; i++) {
 		if (!f[i].d)
 			continue;
+		tier_dev_flush_end(f[i].d, f[i].status);
 		if (f[i].status) {
-			tier_dev_dirtied(f[i].d);
 			DMERR_LIMIT("%s: flush of the %s device failed", t->name, i ? "slow" : "fast");
 			if (!i)
 				tier_fast_error(t, "flush", 0);
 			r = blk_status_to_errno(f[i].status);
 		}
-		smp_mb__before_atomic();	/* pairs with tier_flush_needed() */
-		atomic_dec(&f[i].d->flushing);
 	}
 	return r;
 }
@@ -400,7 +398,7 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 	u32 word = 0, i;
 	int r;
 
-	WRITE_ONCE(t->committing, true);
+	WRITE_ONCE(t->commit_seq, t->commit_seq + 1);
 	smp_mb();	/* pairs with tier_commit_pending(): seen before nr_changed falls */
 	if (unmark != UNMARK_NONE)
 		unmark_idle(t, unmark == UNMARK_ALL);			/* 1 */
@@ -430,18 +428,21 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 	} while (more && !r);
 	if (unmark != UNMARK_NONE)
 		end_unmark(t, !r);
-	smp_mb();	/* pairs with tier_commit_pending() */
-	WRITE_ONCE(t->committing, false);
+	smp_mb();	/* pairs with tier_commit_pending(): nr_changed has risen again if it failed */
+	WRITE_ONCE(t->commit_seq, t->commit_seq + 1);
 	return r;
 }
 
-/* is there anything that a flush has to wait for? */
+/* is there anything that a flush has to wait for?  No: nothing is changed, and no commit ran while we looked */
 bool tier_commit_pending(struct tier *t)
 {
-	if (atomic_read(&t->nr_changed))
-		return true;
+	u32 seq = READ_ONCE(t->commit_seq);
+
 	smp_rmb();	/* pairs with commit_changed() */
-	return READ_ONCE(t->committing);
+	if ((seq & 1) || atomic_read(&t->nr_changed))
+		return true;
+	smp_rmb();	/* pairs with commit_changed(): odd is seen before nr_changed is seen to fall */
+	return READ_ONCE(t->commit_seq) != seq;
 }
 
 static void end_ios(struct list_head *ios, int r)

@@ -848,7 +848,6 @@ static int finish(struct tier_io *io, blk_status_t *status)
 int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error)
 {
 	struct tier_io *io = dm_per_bio_data(bio, sizeof(*io));
-	struct tier_dev *d;
 
 	switch (io->route) {
 	case TIER_ROUTE_FAST:
@@ -860,11 +859,7 @@ int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error)
 		io->slow_error = *error;
 		return finish(io, error);
 	case TIER_ROUTE_FLUSH:
-		d = io->admit ? &t->fast : &t->slow;
-		if (*error)
-			tier_dev_dirtied(d);
-		smp_mb__before_atomic();	/* pairs with tier_flush_needed() */
-		atomic_dec(&d->flushing);
+		tier_dev_flush_end(io->admit ? &t->fast : &t->slow, *error);
 		return DM_ENDIO_DONE;
 	default:
 		return DM_ENDIO_DONE;
@@ -899,10 +894,7 @@ static int map_flush(struct tier_io *io)
 	}
 	io->route = TIER_ROUTE_FLUSH;
 	io->admit = fast;
-	atomic_inc(&d->flushing);
-	/* pairs with tier_flush_needed(): flushing is seen before dirtied is seen false */
-	smp_mb__after_atomic();
-	WRITE_ONCE(d->dirtied, false);
+	tier_dev_flush_begin(d);
 	bio_set_dev(io_bio(io), d->dm->bdev);
 	return DM_MAPIO_REMAPPED;
 }

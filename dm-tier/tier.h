@@ -97,7 +97,8 @@ struct tier_stats {
  * @sectors: size
  * @dirtied: acknowledged writes may be in its volatile cache.  Set after a write has completed and before
  *	it is acknowledged; cleared before a flush is sent
- * @flushing: flushes under way
+ * @flushes_begun: flushes sent; one is counted before it clears dirtied
+ * @flushes_ended: those of them that are over; one that failed sets dirtied before it is counted
  * @inflight: foreground requests under way (slow device only)
  * @last: jiffies of the last foreground request (slow device only)
  */
@@ -106,7 +107,8 @@ struct tier_dev {
 	sector_t start;
 	sector_t sectors;
 	bool dirtied;
-	atomic_t flushing;
+	atomic_t flushes_begun;
+	atomic_t flushes_ended;
 	atomic_t inflight;
 	unsigned long last;
 };
@@ -296,7 +298,7 @@ struct tier {
 	struct list_head intents;	/* writes that wait for their region's mark */
 	struct list_head waiters;	/* threads that wait for a commit */
 	bool commit_wanted;		/* by the reclaimer, or the drain */
-	bool committing;		/* the commit thread has taken the lists */
+	u32 commit_seq;			/* odd while a commit runs */
 	struct workqueue_struct *commit_wq;
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;
@@ -413,6 +415,24 @@ static inline void tier_dev_dirtied(struct tier_dev *d)
 {
 	if (!READ_ONCE(d->dirtied))
 		WRITE_ONCE(d->dirtied, true);
+}
+
+/* call before a flush is sent; see tier_flush_needed() */
+static inline void tier_dev_flush_begin(struct tier_dev *d)
+{
+	atomic_inc(&d->flushes_begun);
+	smp_mb__after_atomic();	/* pairs with tier_flush_needed() */
+	WRITE_ONCE(d->dirtied, false);
+	smp_mb();	/* pairs with tier_dev_dirtied(): who sees it still set has completed before the flush */
+}
+
+/* call when a flush has completed, before its answer */
+static inline void tier_dev_flush_end(struct tier_dev *d, bool failed)
+{
+	if (failed)
+		tier_dev_dirtied(d);
+	smp_mb__before_atomic();	/* pairs with tier_flush_needed() */
+	atomic_inc(&d->flushes_ended);
 }
 
 static inline enum tier_health tier_health(struct tier *t)

@@ -202,9 +202,8 @@ lib_null_blk()
 # new_dev NAME SIZE	a fresh zeroed device /dev/mapper/NAME, of SIZE MiB or (1234s) sectors
 #
 # It is a dm-linear on a null_blk in memory, so that it can be made to fail at run time.  From the
-# environment: DEV_LBS=512|4096 logical block size, DEV_DISCARD=0|1, DEV_CACHE=MiB of volatile write
-# cache (0: none, flushes never arrive), DEV_IRQMODE=0|1|2 completion inline, by softirq, by timer
-# (then DEV_DELAY_NS).
+# environment: DEV_LBS=512|4096 logical block size, DEV_DISCARD=0|1, DEV_IRQMODE=0|1|2 completion inline,
+# by softirq, by timer (then DEV_DELAY_NS).
 new_dev()
 {
 	local sectors backing
