@@ -2,4 +2,4 @@
 # SPDX-License-Identifier: GPL-2.0
 # The virtual machine and lib.sh are what the other tests take them for.
 cd "$(dirname "$0")" || exit
-exec ./vmtap cases/harness-tap.sh cases/harness-devices.sh
+exec ./vmtap --cpus 1 cases/harness-tap.sh cases/harness-devices.sh

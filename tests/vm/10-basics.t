@@ -2,4 +2,4 @@
 # SPDX-License-Identifier: GPL-2.0
 # The shortest way through, and the metadata code by itself.
 cd "$(dirname "$0")" || exit
-exec ./vmtap cases/smoke.sh cases/memory.sh cases/metadata.sh
+exec ./vmtap --cpus 1 cases/smoke.sh cases/memory.sh cases/metadata.sh

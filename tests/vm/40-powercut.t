@@ -3,4 +3,4 @@
 # Power cuts: crash states of random workloads and of scripted transitions, some hundreds of each; the time to start.
 cd "$(dirname "$0")" || exit
 ./powercut/build || exit
-exec ./vmtap cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-load.sh
+exec ./vmtap --cpus 1 cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-load.sh
