@@ -16,7 +16,7 @@
 static const struct verb * const verbs[] = {
 	&verb_format, &verb_check, &verb_table, &verb_create, &verb_remove, &verb_status,
 	&verb_flush, &verb_mode, &verb_set, &verb_policy, &verb_promote, &verb_demote, &verb_pin,
-	&verb_unpin, &verb_invalidate, &verb_size, &verb_lost,
+	&verb_unpin, &verb_invalidate, &verb_size, &verb_lost, &verb_sim,
 };
 
 #define NR_VERBS	(sizeof(verbs) / sizeof(verbs[0]))

@@ -4,7 +4,7 @@
 # shellcheck disable=SC2119
 . "$(dirname "$0")/common.sh"
 
-verbs="format check table create remove status flush mode set policy promote demote pin unpin invalidate size"
+verbs="format check table create remove status flush mode set policy promote demote pin unpin invalidate size sim"
 
 # ---- help ----
 dmtier_is 0 "--help" --help
@@ -29,7 +29,7 @@ dmtier_is 16 "no verb"
 dmtier_is 16 "unknown verb" nonsense
 like "$ERR" "unknown verb 'nonsense'" "... is named"
 dmtier_is 16 "help of an unknown verb" help nonsense
-for v in format check table create remove flush mode set policy promote size; do
+for v in format check table create remove flush mode set policy promote size sim; do
 	dmtier_is 16 "$v without arguments" "$v"
 done
 dmtier_is 16 "too many arguments" size 1g 2g 3g

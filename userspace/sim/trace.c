@@ -1,180 +1,69 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * Block traces.
- *
- * A DMT1 file is little endian: a head of 64 bytes, and 16 bytes a request.
- *
- *	0	"DMT1" and 4 zero bytes
- *	8	u32 version, 1; u32 size of a record, 16
- *	16	u64 number of records
- *	24	u64 highest sector touched plus one
- *	32	u32 flags: bit 0 real timestamps, bit 1 real directions
- *	36	28 bytes name
- *	64	records: u32 time since the one before in us; u32 sectors (bits 0-23) and write
- *		(bit 31); u64 sector
- */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include "trace.h"
 
-#define HEAD_BYTES	64
-#define RECORD_BYTES	16
-
-static u32 get32(const unsigned char *p)
+int sim_trace_add(struct sim_trace *t, u64 time_us, bool write, u64 sector, u32 sectors)
 {
-	return p[0] | p[1] << 8 | p[2] << 16 | (u32)p[3] << 24;
-}
-
-static u64 get64(const unsigned char *p)
-{
-	return get32(p) | (u64)get32(p + 4) << 32;
-}
-
-static void put32(unsigned char *p, u32 v)
-{
-	p[0] = v;
-	p[1] = v >> 8;
-	p[2] = v >> 16;
-	p[3] = v >> 24;
-}
-
-static void put64(unsigned char *p, u64 v)
-{
-	put32(p, v);
-	put32(p + 4, v >> 32);
-}
-
-void sim_trace_init(struct sim_trace *t, const char *name)
-{
-	memset(t, 0, sizeof(*t));
-	snprintf(t->name, sizeof(t->name), "%s", name);
-}
-
-void sim_trace_free(struct sim_trace *t)
-{
-	free(t->request);
-	t->request = NULL;
-	t->nr = 0;
-	t->room = 0;
-}
-
-int sim_trace_add(struct sim_trace *t, u64 gap_us, bool write, u64 sector, u32 sectors)
-{
-	struct sim_request *r;
-
 	if (t->nr == t->room) {
 		u64 room = t->room ? 2 * t->room : 1024;
+		struct sim_request *more = reallocarray(t->request, room, sizeof(*more));
 
-		r = realloc(t->request, room * sizeof(*r));
-		if (!r)
+		if (!more)
 			return -ENOMEM;
-		t->request = r;
+		t->request = more;
 		t->room = room;
 	}
-	r = &t->request[t->nr];
-	r->time_us = gap_us + (t->nr ? r[-1].time_us : 0);
-	r->sector = sector;
-	r->sectors = sectors;
-	r->write = write;
-	t->nr++;
+	t->request[t->nr++] = (struct sim_request){
+		.sector = sector, .time_us = time_us, .sectors = sectors, .write = write,
+	};
+	t->nr_writes += write;
+	t->sectors += sectors;
 	if (sector + sectors > t->end)
 		t->end = sector + sectors;
 	return 0;
 }
 
-static int read_records(struct sim_trace *t, FILE *file, u64 nr)
+void sim_trace_clear(struct sim_trace *t)
 {
-	unsigned char record[RECORD_BYTES];
-	u32 len;
-	u64 sector;
-	int r;
-
-	while (nr--) {
-		if (fread(record, RECORD_BYTES, 1, file) != 1)
-			return -EINVAL;
-		len = get32(record + 4);
-		sector = get64(record + 8);
-		if (!(len & 0xffffff) || sector >> 56)
-			return -EINVAL;
-		r = sim_trace_add(t, get32(record), len >> 31, sector, len & 0xffffff);
-		if (r)
-			return r;
-	}
-	return 0;
+	free(t->request);
+	memset(t, 0, sizeof(*t));
 }
 
-int sim_trace_load(struct sim_trace *t, const char *path)
-{
-	static const unsigned char magic[8] = "DMT1";
-	unsigned char head[HEAD_BYTES];
-	FILE *file = fopen(path, "rb");
-	int r = -EINVAL;
+/* Units that a request touches: @first to before @end */
+struct span {
+	u64 first;
+	u64 end;
+};
 
-	sim_trace_init(t, "");
-	if (!file)
-		return -errno;
-	if (fread(head, HEAD_BYTES, 1, file) == 1 && !memcmp(head, magic, sizeof(magic)) &&
-	    get32(head + 8) == 1 && get32(head + 12) == RECORD_BYTES) {
-		memcpy(t->name, head + 36, sizeof(t->name) - 1);
-		r = read_records(t, file, get64(head + 16));
-	}
-	fclose(file);
-	if (r)
-		sim_trace_free(t);
-	return r;
+static int by_first(const void *a, const void *b)
+{
+	const struct span *x = a, *y = b;
+
+	return (x->first > y->first) - (x->first < y->first);
 }
 
-int sim_trace_save(const struct sim_trace *t, const char *path)
+int sim_trace_footprint(const struct sim_trace *t, u32 unit_sectors, u64 *sectors)
 {
-	unsigned char buf[HEAD_BYTES] = "DMT1";
-	const struct sim_request *q;
-	FILE *file = fopen(path, "wb");
-	u64 i, gap, last = 0;
-	int r = 0;
+	struct span *span = reallocarray(NULL, t->nr + 1, sizeof(*span));
+	u64 i, units = 0, seen = 0;
 
-	if (!file)
-		return -errno;
-	put32(buf + 8, 1);
-	put32(buf + 12, RECORD_BYTES);
-	put64(buf + 16, t->nr);
-	put64(buf + 24, t->end);
-	put32(buf + 32, 3);
-	memcpy(buf + 36, t->name, sizeof(t->name));
-	if (fwrite(buf, HEAD_BYTES, 1, file) != 1)
-		r = -EIO;
-	for (i = 0; i < t->nr && !r; i++) {
-		q = &t->request[i];
-		gap = q->time_us - last;
-		last = q->time_us;
-		put32(buf, gap > 0xffffffff ? 0xffffffff : gap);
-		put32(buf + 4, q->sectors | (q->write ? 1U << 31 : 0));
-		put64(buf + 8, q->sector);
-		if (fwrite(buf, RECORD_BYTES, 1, file) != 1)
-			r = -EIO;
-	}
-	if (fclose(file) && !r)
-		r = -EIO;
-	return r;
-}
-
-u64 sim_trace_footprint(const struct sim_trace *t, u32 block_sectors)
-{
-	u64 nr_blocks = t->end / block_sectors + 1, i, b, n = 0;
-	const struct sim_request *q;
-	unsigned char *seen = calloc(nr_blocks / 8 + 1, 1);
-
-	if (!seen)
-		return 0;
+	if (!span)
+		return -ENOMEM;
 	for (i = 0; i < t->nr; i++) {
-		q = &t->request[i];
-		for (b = q->sector / block_sectors;
-		     b <= (q->sector + q->sectors - 1) / block_sectors; b++) {
-			n += !(seen[b / 8] >> b % 8 & 1);
-			seen[b / 8] |= 1 << b % 8;
-		}
+		span[i].first = t->request[i].sector / unit_sectors;
+		span[i].end = (t->request[i].sector + t->request[i].sectors - 1) / unit_sectors + 1;
 	}
-	free(seen);
-	return n;
+	qsort(span, t->nr, sizeof(*span), by_first);
+	for (i = 0; i < t->nr; i++) {
+		if (span[i].end <= seen)
+			continue;
+		units += span[i].end - (span[i].first > seen ? span[i].first : seen);
+		seen = span[i].end;
+	}
+	free(span);
+	*sectors = units * unit_sectors;
+	return 0;
 }

@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/*
- * Block traces in memory, and the DMT1 file format.
- */
+/* Block traces in memory. */
 #ifndef TIER_SIM_TRACE_H
 #define TIER_SIM_TRACE_H
 
 #include <linux/types.h>
+#include "tier-types.h"
+
+/* What a request may be: the largest device that the mapping can number, and 8 GiB at once. */
+#define SIM_MAX_END		(TIER_MAX_BLOCKS * TIER_MIN_BLOCK_SECTORS)
+#define SIM_MAX_SECTORS		(1U << 24)
+#define SIM_MAX_TIME_US		(1ULL << 60)
 
 /**
  * struct sim_request - one request
  * @sector: first sector
- * @time_us: time since the trace began
- * @sectors: length
+ * @time_us: time since the trace began, never less than that of the one before
+ * @sectors: length, not 0
  * @write: is it a write
  */
 struct sim_request {
@@ -23,68 +27,48 @@ struct sim_request {
 
 /**
  * struct sim_trace - a trace
- * @name: for reports
  * @request: the requests, in order
  * @nr: how many
- * @room: how many fit into @request
+ * @nr_writes: of these, writes
+ * @sectors: sum of their lengths
  * @end: highest sector touched plus one
+ * @room: how many requests there is memory for
  */
 struct sim_trace {
-	char name[28];
 	struct sim_request *request;
 	u64 nr;
-	u64 room;
+	u64 nr_writes;
+	u64 sectors;
 	u64 end;
+	u64 room;
 };
 
 /**
- * sim_trace_init() - an empty trace
- * @t: the trace
- * @name: its name
- */
-void sim_trace_init(struct sim_trace *t, const char *name);
-
-/**
  * sim_trace_add() - append a request
- * @t: the trace
- * @gap_us: time since the request before
+ * @t: the trace; zeroed is an empty one
+ * @time_us: when
  * @write: is it a write
  * @sector: first sector
- * @sectors: length, not 0
+ * @sectors: length, 1 to SIM_MAX_SECTORS; it ends at SIM_MAX_END at the latest
  *
  * Return: 0 or -ENOMEM.
  */
-int sim_trace_add(struct sim_trace *t, u64 gap_us, bool write, u64 sector, u32 sectors);
+int sim_trace_add(struct sim_trace *t, u64 time_us, bool write, u64 sector, u32 sectors);
 
 /**
- * sim_trace_load() - read a DMT1 file
+ * sim_trace_clear() - forget all requests, free their memory
  * @t: the trace
- * @path: the file
+ */
+void sim_trace_clear(struct sim_trace *t);
+
+/**
+ * sim_trace_footprint() - how much of the device a trace touches
+ * @t: the trace
+ * @unit_sectors: what is touched in part counts as a whole: of this size, not 0
+ * @sectors: set to the sum
  *
- * Return: 0, -EINVAL (not such a file), -ENOMEM or the error of reading.
+ * Return: 0 or -ENOMEM.
  */
-int sim_trace_load(struct sim_trace *t, const char *path);
-
-/**
- * sim_trace_save() - write a DMT1 file
- * @t: the trace
- * @path: the file
- *
- * Return: 0 or the error of writing.
- */
-int sim_trace_save(const struct sim_trace *t, const char *path);
-
-/**
- * sim_trace_free() - free its memory
- * @t: the trace
- */
-void sim_trace_free(struct sim_trace *t);
-
-/**
- * sim_trace_footprint() - different blocks touched
- * @t: the trace
- * @block_sectors: block size
- */
-u64 sim_trace_footprint(const struct sim_trace *t, u32 block_sectors);
+int sim_trace_footprint(const struct sim_trace *t, u32 unit_sectors, u64 *sectors);
 
 #endif /* TIER_SIM_TRACE_H */

@@ -2,28 +2,28 @@
 /*
  * Made-up workloads, the same on every machine for the same seed.
  */
-#ifndef TIER_SIM_WORKLOAD_H
-#define TIER_SIM_WORKLOAD_H
+#ifndef TIER_TEST_WORKLOAD_H
+#define TIER_TEST_WORKLOAD_H
 
-#include "trace.h"
+#include "sim/trace.h"
 
 /**
- * struct sim_workload - a kind of workload
+ * struct workload - a kind of workload
  * @name: its name
  * @what: its properties in a line
  * @add: appends @nr requests over an area of @mib MiB to a trace; 0 or -ENOMEM
  */
-struct sim_workload {
+struct workload {
 	const char *name;
 	const char *what;
 	int (*add)(struct sim_trace *t, u64 seed, u32 nr, u32 mib);
 };
 
 /* All of them; the last has no name. */
-extern const struct sim_workload sim_workloads[];
+extern const struct workload workloads[];
 
 /**
- * sim_workload_add() - append a workload to a trace
+ * workload_add() - append a workload to a trace
  * @t: the trace
  * @name: of the workload
  * @seed: for its pseudo-random numbers
@@ -32,6 +32,6 @@ extern const struct sim_workload sim_workloads[];
  *
  * Return: 0, -ENOENT (no such workload), -EINVAL (too small) or -ENOMEM.
  */
-int sim_workload_add(struct sim_trace *t, const char *name, u64 seed, u32 nr, u32 mib);
+int workload_add(struct sim_trace *t, const char *name, u64 seed, u32 nr, u32 mib);
 
-#endif /* TIER_SIM_WORKLOAD_H */
+#endif /* TIER_TEST_WORKLOAD_H */

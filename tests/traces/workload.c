@@ -87,6 +87,14 @@ static u64 gap(u64 *seed)
 	return below(seed, 2 * GAP_US);
 }
 
+/* The request after the last one of the trace, @gap_us later */
+static int add(struct sim_trace *t, u64 gap_us, bool write, u64 sector, u32 sectors)
+{
+	u64 last = t->nr ? t->request[t->nr - 1].time_us : 0;
+
+	return sim_trace_add(t, last + gap_us, write, sector, sectors);
+}
+
 /* Neighbours are not worth reading. */
 static int add_pages(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
@@ -96,7 +104,7 @@ static int add_pages(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 	if (r)
 		return r;
 	while (nr-- && !r)
-		r = sim_trace_add(t, gap(&seed), false, (u64)zipf_next(&z, &seed) * PAGE_SECTORS,
+		r = add(t, gap(&seed), false, (u64)zipf_next(&z, &seed) * PAGE_SECTORS,
 				  PAGE_SECTORS);
 	zipf_exit(&z);
 	return r;
@@ -118,7 +126,7 @@ static int add_files(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 			pieces = pages / 4;
 		}
 		len = 1 << below(&seed, 3);
-		r = sim_trace_add(t, gap(&seed), below(&seed, 10) == 0,
+		r = add(t, gap(&seed), below(&seed, 10) == 0,
 				  (u64)chunk * CHUNK_SECTORS +
 					  below(&seed, pages - len + 1) * PAGE_SECTORS,
 				  len * PAGE_SECTORS);
@@ -138,11 +146,11 @@ static int add_scan(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		return r;
 	while (nr-- && !r) {
 		if (below(&seed, 10) < 6) {
-			r = sim_trace_add(t, gap(&seed), below(&seed, 10) >= 7,
+			r = add(t, gap(&seed), below(&seed, 10) >= 7,
 					  hot + (u64)zipf_next(&z, &seed) * CHUNK_SECTORS +
 					  below(&seed, 16) * PAGE_SECTORS, PAGE_SECTORS);
 		} else {
-			r = sim_trace_add(t, gap(&seed), false, pos, CHUNK_SECTORS / 2);
+			r = add(t, gap(&seed), false, pos, CHUNK_SECTORS / 2);
 			pos = (pos + CHUNK_SECTORS / 2) % end;
 		}
 	}
@@ -161,10 +169,10 @@ static int add_log(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		return r;
 	while (nr-- && !r) {
 		if (below(&seed, 3) == 0) {
-			r = sim_trace_add(t, gap(&seed), true, pos, 4 * PAGE_SECTORS);
+			r = add(t, gap(&seed), true, pos, 4 * PAGE_SECTORS);
 			pos = (pos + 4 * PAGE_SECTORS) % log;
 		} else {
-			r = sim_trace_add(t, gap(&seed), false,
+			r = add(t, gap(&seed), false,
 					  log + (u64)zipf_next(&z, &seed) * CHUNK_SECTORS +
 					  below(&seed, 16) * PAGE_SECTORS, PAGE_SECTORS);
 		}
@@ -189,14 +197,123 @@ static int add_noise(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		else
 			page = (u64)(mib + below(&seed, 4 * mib)) * (MIB_SECTORS / PAGE_SECTORS) +
 				below(&seed, MIB_SECTORS / PAGE_SECTORS);
-		r = sim_trace_add(t, gap(&seed), below(&seed, 10) >= 7, page * PAGE_SECTORS,
+		r = add(t, gap(&seed), below(&seed, 10) >= 7, page * PAGE_SECTORS,
 				  PAGE_SECTORS);
 	}
 	zipf_exit(&z);
 	return r;
 }
 
-const struct sim_workload sim_workloads[] = {
+/*
+ * The same chunks in the same order again and again, a fifth of the area; every tenth request is a page of the
+ * rest: keep a part and stay with it.
+ */
+static int add_loop(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	u32 chunks = mib * (MIB_SECTORS / CHUNK_SECTORS), turn = chunks / 5, step = 7, at = 0;
+	int r = 0;
+
+	/* any step that has no divisor in common with it makes a cycle of all */
+	while (turn % step == 0)
+		step += 2;
+	while (nr-- && !r) {
+		if (below(&seed, 10)) {
+			r = add(t, gap(&seed), false, (u64)at * CHUNK_SECTORS, CHUNK_SECTORS / 4);
+			at = (at + step) % turn;
+		} else {
+			r = add(t, gap(&seed), below(&seed, 2),
+				(u64)(turn + below(&seed, chunks - turn)) * CHUNK_SECTORS +
+				below(&seed, CHUNK_SECTORS / PAGE_SECTORS) * PAGE_SECTORS, PAGE_SECTORS);
+		}
+	}
+	return r;
+}
+
+/*
+ * Mailboxes of 1 MiB, some much busier than others: mail is delivered at the end of one, the newest is read
+ * soon, and now and then a whole box is searched; a small index by zipf(0.9) is read and written all the time.
+ */
+static int add_mail(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	u32 boxes = mib - mib / 16, box, pages = MIB_SECTORS / PAGE_SECTORS, what, i;
+	u32 *end = calloc(boxes, sizeof(*end));
+	struct zipf z, index;
+	u64 base;
+	int r;
+
+	r = zipf_init(&z, boxes, 0.9, &seed);
+	if (r || !end) {
+		free(end);
+		return -ENOMEM;
+	}
+	r = zipf_init(&index, mib / 16 * pages, 0.9, &seed);
+	for (i = 0; i < nr && !r; i++) {
+		box = zipf_next(&z, &seed);
+		base = (u64)box * MIB_SECTORS;
+		what = below(&seed, 100);
+		if (what < 40) {
+			r = add(t, gap(&seed), what < 20, (u64)boxes * MIB_SECTORS +
+				(u64)zipf_next(&index, &seed) * PAGE_SECTORS, PAGE_SECTORS);
+		} else if (what < 60) {
+			r = add(t, gap(&seed), true, base + end[box] * PAGE_SECTORS, 2 * PAGE_SECTORS);
+			end[box] = (end[box] + 2) % pages;
+		} else if (what < 98) {
+			r = add(t, gap(&seed), false,
+				base + (end[box] + pages - 2 - below(&seed, 16)) % (pages - 1) * PAGE_SECTORS,
+				2 * PAGE_SECTORS);
+		} else {
+			for (what = 0; what < 16 && !r; what++, i++)
+				r = add(t, gap(&seed) / 8, false, base + what * (MIB_SECTORS / 16),
+					MIB_SECTORS / 16);
+		}
+	}
+	zipf_exit(&index);
+	zipf_exit(&z);
+	free(end);
+	return r;
+}
+
+/* Three times: a day of zipf(1.0) on an eighth, and a night in which all is read once: forget the night. */
+static int add_backup(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	u32 chunks = mib * (MIB_SECTORS / CHUNK_SECTORS), day = nr / 3 > chunks ? nr / 3 - chunks : nr / 6, i, night;
+	struct zipf z;
+	int r = zipf_init(&z, chunks / 8, 1.0, &seed);
+
+	if (r)
+		return r;
+	for (night = 0; night < 3 && !r; night++) {
+		for (i = 0; i < day && !r; i++)
+			r = add(t, gap(&seed), below(&seed, 10) >= 7,
+				(u64)zipf_next(&z, &seed) * CHUNK_SECTORS + below(&seed, 16) * PAGE_SECTORS,
+				PAGE_SECTORS << below(&seed, 3));
+		for (i = 0; i < chunks && !r; i++)
+			r = add(t, 1500, false, (u64)i * CHUNK_SECTORS, CHUNK_SECTORS);
+	}
+	zipf_exit(&z);
+	return r;
+}
+
+/* Chunks by zipf(0.9), pages in the first quarter of each: keep what is used most. */
+static int add_zipf(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
+{
+	struct zipf z;
+	int r = zipf_init(&z, mib * (MIB_SECTORS / CHUNK_SECTORS), 0.9, &seed);
+
+	if (r)
+		return r;
+	while (nr-- && !r)
+		r = add(t, gap(&seed), below(&seed, 10) >= 7,
+			(u64)zipf_next(&z, &seed) * CHUNK_SECTORS + below(&seed, 16) * PAGE_SECTORS, PAGE_SECTORS);
+	zipf_exit(&z);
+	return r;
+}
+
+const struct workload workloads[] = {
+	{ "zipf", "chunks of 256 KiB by zipf(0.9), 30 % writes", add_zipf },
+	{ "loop", "90 % a cycle over a fifth of the area, 10 % pages of the rest", add_loop },
+	{ "mail", "mailboxes: delivered to, read at their ends, searched; and an index", add_mail },
+	{ "backup", "three days of zipf(1.0) on an eighth, each with a sequential read of all", add_backup },
 	{ "pages", "zipf(1.1) reads of 4 KiB pages scattered at random", add_pages },
 	{ "files", "files of 64 to 256 KiB by zipf(0.8), read in small pieces in any order",
 	  add_files },
@@ -207,13 +324,13 @@ const struct sim_workload sim_workloads[] = {
 	{ NULL, NULL, NULL },
 };
 
-int sim_workload_add(struct sim_trace *t, const char *name, u64 seed, u32 nr, u32 mib)
+int workload_add(struct sim_trace *t, const char *name, u64 seed, u32 nr, u32 mib)
 {
-	const struct sim_workload *w;
+	const struct workload *w;
 
 	if (mib < 16)
 		return -EINVAL;
-	for (w = sim_workloads; w->name; w++)
+	for (w = workloads; w->name; w++)
 		if (!strcmp(w->name, name))
 			return w->add(t, seed, nr, mib);
 	return -ENOENT;

@@ -1,0 +1,652 @@
+// SPDX-License-Identifier: GPL-2.0
+/* dmtier sim: what a tier device would have made of a trace, by policy, block size and SSD size. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <linux/err.h>
+
+#include "dmtier.h"
+#include "lib/block-size.h"
+#include "lib/policy-registry.h"
+#include "lib/table-line.h"
+#include "lib/text.h"
+#include "lib/units.h"
+#include "sim/curve.h"
+#include "sim/report.h"
+#include "sim/trace-file.h"
+
+#define MAX_LIST	32	/* policies, block sizes, sizes */
+#define MAX_PERCENT	1000.0
+#define MAX_DELAY_MS	3600000ULL
+#define MAX_EXTENT	2048U	/* sectors, as of the tunable fill_sectors */
+#define PAGE_SECTORS	8U
+#define USUAL_BLOCK	128U	/* sectors */
+
+/**
+ * struct sim_args - the command line
+ * @policies: policies with their tunables
+ * @nr_policies: how many
+ * @blocks: block sizes in sectors
+ * @nr_blocks: how many
+ * @sizes: of the SSD
+ * @nr_sizes: how many
+ * @keeps: ways of keeping
+ * @nr_keeps: how many
+ * @extent: of SIM_KEEP_FILL, in sectors; 0: the block
+ * @delay_ms: of SIM_KEEP_COPY
+ * @unit: in which the footprint is counted, in sectors
+ * @device: of the trace, or NULL
+ * @svg: file for the curves, or NULL
+ * @json: output for programs
+ */
+struct sim_args {
+	char *policies[MAX_LIST];
+	unsigned int nr_policies;
+	u32 blocks[MAX_LIST];
+	unsigned int nr_blocks;
+	struct sim_size sizes[MAX_LIST];
+	unsigned int nr_sizes;
+	enum sim_keep keeps[SIM_NR_KEEPS];
+	unsigned int nr_keeps;
+	u32 extent;
+	u32 delay_ms;
+	u32 unit;
+	const char *device;
+	const char *svg;
+	bool json;
+};
+
+/**
+ * struct sim_run - the traces that are replayed
+ * @a: the command line
+ * @cells: simulations of the trace at hand
+ * @nr_cells: how many
+ * @mean: sums over the traces, then means
+ * @counts: how many traces there are in each of @mean
+ * @svg: file for the curves, or NULL
+ * @j: document, if JSON is asked for
+ */
+struct sim_run {
+	const struct sim_args *a;
+	struct sim_cell *cells;
+	unsigned int nr_cells;
+	struct sim_cell *mean;
+	unsigned int *counts;
+	FILE *svg;
+	struct json j;
+};
+
+/* ---- command line ---- */
+
+static int too_many(const char *what)
+{
+	text_error("more than %d %s", MAX_LIST, what);
+	return TOOL_USAGE;
+}
+
+static int add_policy(struct sim_args *a, const char *words)
+{
+	static const struct tier_policy_params trial = {
+		.nr_slots = 4096, .nr_blocks = 1U << 20, .block_sectors = 128, .seed = 1,
+	};
+	struct tier_policy_type *type;
+	char *known = NULL;
+	struct tier_policy *p;
+	const char *error;
+	unsigned int i;
+
+	if (a->nr_policies == MAX_LIST)
+		return too_many("policies");
+	p = tier_policy_chain_create_from(words, &trial, &error);
+	if (!IS_ERR(p)) {
+		tier_policy_chain_destroy(p);
+		a->policies[a->nr_policies++] = text_format("%s", words);
+		return TOOL_CONTINUE;
+	}
+	for (i = 0; (type = tier_policy_nth(i)); i++)
+		known = text_append(known, "%s%s", i ? ", " : "", type->name);
+	text_error("%s; known policies are %s", error, known);
+	free(known);
+	return TOOL_USAGE;
+}
+
+static int add_block(struct sim_args *a, const char *word)
+{
+	if (a->nr_blocks == MAX_LIST)
+		return too_many("block sizes");
+	return block_size_parse(word, &a->blocks[a->nr_blocks++]) ? TOOL_USAGE : TOOL_CONTINUE;
+}
+
+static int add_size(struct sim_args *a, const char *word)
+{
+	struct sim_size *s = &a->sizes[a->nr_sizes];
+	size_t len = strlen(word);
+	char *end;
+
+	if (a->nr_sizes == MAX_LIST)
+		return too_many("sizes");
+	*s = (struct sim_size){ 0 };
+	a->nr_sizes++;
+	if (len && word[len - 1] == '%' && strspn(word, "0123456789.") == len - 1) {
+		s->percent = strtod(word, &end);
+		if (end == word + len - 1 && s->percent > 0 && s->percent <= MAX_PERCENT)
+			return TOOL_CONTINUE;
+		text_error("SSD size '%s' is no percentage up to %.0f", word, MAX_PERCENT);
+		return TOOL_USAGE;
+	}
+	if (!units_parse(word, 1, &s->bytes) && s->bytes)
+		return TOOL_CONTINUE;
+	text_error("SSD size '%s' is neither a size such as 10g nor a percentage such as 5%%", word);
+	return TOOL_USAGE;
+}
+
+static int add_keep(struct sim_args *a, const char *word)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < SIM_NR_KEEPS; i++) {
+		if (strcmp(word, sim_keep_names[i]))
+			continue;
+		for (k = 0; k < a->nr_keeps; k++)
+			if (a->keeps[k] == i)
+				return TOOL_CONTINUE;
+		a->keeps[a->nr_keeps++] = i;
+		return TOOL_CONTINUE;
+	}
+	text_error("'%s' is none of copy, populate, fill, adaptive", word);
+	return TOOL_USAGE;
+}
+
+/* an option that takes a list */
+static int add_list(struct sim_args *a, const char *list, int (*add)(struct sim_args *a, const char *word))
+{
+	char *copy = text_format("%s", list), *rest = copy, *word;
+	int code = TOOL_CONTINUE;
+
+	while (code == TOOL_CONTINUE && (word = strsep(&rest, ",")))
+		code = add(a, word);
+	free(copy);
+	return code;
+}
+
+/* a power of two */
+static int parse_sectors(const char *what, const char *text, u32 most, u32 *sectors)
+{
+	u64 n;
+
+	if (units_parse_sectors(text, 1, &n) || n < PAGE_SECTORS || n > most || n & (n - 1)) {
+		text_error("%s '%s' is not a power of two from 4k to 1m", what, text);
+		return TOOL_USAGE;
+	}
+	*sectors = (u32)n;
+	return TOOL_CONTINUE;
+}
+
+static int parse_delay(const char *text, u32 *ms)
+{
+	char *end;
+	u64 n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	if (text[0] < '0' || text[0] > '9' || *end || errno || n > MAX_DELAY_MS) {
+		text_error("delay '%s' is no number of milliseconds up to %llu", text, MAX_DELAY_MS);
+		return TOOL_USAGE;
+	}
+	*ms = (u32)n;
+	return TOOL_CONTINUE;
+}
+
+enum { POLICY = OPT_OWN, BLOCK_SIZE, SIZE, KEEP, EXTENT, DELAY, FOOTPRINT, DEVICE, MRC, JSON };
+
+static int parse_option(struct sim_args *a, int o)
+{
+	int code = TOOL_CONTINUE;
+
+	switch (o) {
+	case POLICY:
+		return add_policy(a, optarg);
+	case BLOCK_SIZE:
+		return add_list(a, optarg, add_block);
+	case SIZE:
+		return add_list(a, optarg, add_size);
+	case KEEP:
+		return add_list(a, optarg, add_keep);
+	case EXTENT:
+		return parse_sectors("extent", optarg, MAX_EXTENT, &a->extent);
+	case DELAY:
+		return parse_delay(optarg, &a->delay_ms);
+	case FOOTPRINT:
+		return parse_sectors("unit", optarg, TIER_MAX_BLOCK_SECTORS, &a->unit);
+	case DEVICE:
+		a->device = optarg;
+		return code;
+	case MRC:
+		a->svg = optarg;
+		return code;
+	case JSON:
+		a->json = true;
+		return code;
+	default:
+		tool_common_option(&verb_sim, o, &code);
+		return code;
+	}
+}
+
+/* What was not given: all policies, filters in front of the default one; three sizes; all ways of keeping. */
+static void add_defaults(struct sim_args *a)
+{
+	static const double percents[] = { 5, 10, 20 };
+	bool policies = !a->nr_policies, sizes = !a->nr_sizes, keeps = !a->nr_keeps;
+	struct tier_policy_type *type;
+	unsigned int i;
+
+	for (i = 0; policies && i < MAX_LIST && (type = tier_policy_nth(i)); i++)
+		a->policies[a->nr_policies++] = text_format(type->filter ? "%s next " TABLE_DEFAULT_POLICY : "%s",
+							    type->name);
+	if (!a->nr_blocks)
+		a->blocks[a->nr_blocks++] = USUAL_BLOCK;
+	for (i = 0; sizes && i < sizeof(percents) / sizeof(percents[0]); i++)
+		a->sizes[a->nr_sizes++].percent = percents[i];
+	for (i = 0; keeps && i < SIM_NR_KEEPS; i++)
+		a->keeps[a->nr_keeps++] = i;
+}
+
+/* ---- simulations ---- */
+
+static void make_cells(struct sim_run *s)
+{
+	const struct sim_args *a = s->a;
+	unsigned int b, z, p, k;
+	struct sim_cell *cell;
+
+	s->nr_cells = a->nr_blocks * a->nr_sizes * a->nr_policies * a->nr_keeps;
+	s->cells = text_alloc(s->nr_cells, sizeof(*s->cells));
+	s->mean = text_alloc(s->nr_cells, sizeof(*s->mean));
+	s->counts = text_alloc(s->nr_cells, sizeof(*s->counts));
+	cell = s->cells;
+	for (b = 0; b < a->nr_blocks; b++)
+		for (z = 0; z < a->nr_sizes; z++)
+			for (p = 0; p < a->nr_policies; p++)
+				for (k = 0; k < a->nr_keeps; k++, cell++) {
+					cell->options = (struct sim_options){
+						.policy = a->policies[p], .block_sectors = a->blocks[b],
+						.keep = a->keeps[k], .extent_sectors = a->extent,
+						.delay_ms = a->delay_ms, .cancelled = &tool_cancelled,
+					};
+					cell->size = a->sizes[z];
+				}
+	memcpy(s->mean, s->cells, s->nr_cells * sizeof(*s->mean));
+}
+
+static int fail(const char *file, int r, const char *why)
+{
+	text_error("%s: %s", file, why);
+	return tool_exit_code(r);
+}
+
+/* Slots of an SSD: no more than can be used. */
+static int count_slots(const struct sim_trace *t, const struct sim_options *o, u64 bytes, u32 *nr)
+{
+	u64 slots = bytes / (o->block_sectors * 512ULL);
+	u32 most;
+	int r = sim_max_slots(t, o->block_sectors, o->extent_sectors, &most);
+
+	*nr = r || slots > most ? most : (u32)slots;
+	return r;
+}
+
+static int simulate(const char *file, const struct sim_trace *t, struct sim_cell *cell, u64 bytes)
+{
+	char why[TEXT_LEN];
+	int r;
+
+	cell->bytes = bytes;
+	r = count_slots(t, &cell->options, bytes, &cell->options.nr_slots);
+	if (r)
+		return fail(file, r, r == -ENOMEM ? "out of memory" : "it touches more blocks than there can be");
+	if (!cell->options.nr_slots)
+		return TOOL_OK;
+	r = sim_run(t, &cell->options, &cell->result, why);
+	if (r)
+		return fail(file, r, why);
+	sim_cell_figures(cell, t);
+	return TOOL_OK;
+}
+
+static int simulate_all(struct sim_run *s, const char *file, const struct sim_trace *t, u64 footprint)
+{
+	struct sim_cell *cell;
+	int code = TOOL_OK;
+	unsigned int i, k;
+
+	for (i = 0; i < s->nr_cells && code == TOOL_OK; i++) {
+		text_progress(file, i, s->nr_cells);
+		cell = &s->cells[i];
+		code = simulate(file, t, cell, cell->size.percent > 0 ?
+				(u64)((double)footprint * cell->size.percent / 100) : cell->size.bytes);
+		if (code != TOOL_OK || !cell->options.nr_slots)
+			continue;
+		s->counts[i]++;
+		s->mean[i].options.nr_slots = cell->options.nr_slots;
+		for (k = 0; k < SIM_NR_FIGURES; k++)
+			s->mean[i].figure[k] += cell->figure[k];
+	}
+	text_progress(file, 1, 1);
+	return code;
+}
+
+/* ---- curves ---- */
+
+static void tell_worth(const struct sim_ladder *l, const struct sim_curve *c)
+{
+	int at = sim_curve_worth(c, l->nr), last = (int)l->nr - 1;
+	char size[TEXT_SIZE_LEN], all[TEXT_SIZE_LEN];
+
+	text_size(l->bytes[last], all);
+	if (at < 0) {
+		printf("%s: no SSD is worth buying: one for all the data (%s) leaves %.1f of 100 accesses of the hard disk\n",
+		       c->label, all, c->slow[last]);
+		return;
+	}
+	printf("%s: an SSD of %s is worth buying: it leaves %.1f of 100 accesses of the hard disk; ", c->label,
+	       text_size(l->bytes[at], size), c->slow[at]);
+	if (at >= 2)
+		printf("half of it %.1f, ", c->slow[at - 2]);
+	if (at + 2 < last)
+		printf("twice as much %.1f, ", c->slow[at + 2]);
+	printf("one for all the data (%s) %.1f\n", all, c->slow[last]);
+}
+
+static void put_curve(struct json *j, const struct sim_ladder *l, const struct sim_curve *c)
+{
+	int worth = sim_curve_worth(c, l->nr);
+	unsigned int i;
+
+	json_object(j, NULL);
+	json_string(j, "label", c->label);
+	if (worth >= 0)
+		json_u64(j, "worth_bytes", l->bytes[worth]);
+	json_array(j, "points");
+	for (i = 0; i < l->nr; i++) {
+		json_object(j, NULL);
+		json_u64(j, "ssd_bytes", l->bytes[i]);
+		json_real(j, "slow_accesses_per_100", c->slow[i], 2);
+		json_object_end(j);
+	}
+	json_array_end(j);
+	json_object_end(j);
+}
+
+static int make_ladder(const struct sim_args *a, const char *file, const struct sim_trace *t, struct sim_ladder *l)
+{
+	u64 sectors, most = 0;
+	u32 unit = TIER_MIN_BLOCK_SECTORS;
+	unsigned int i;
+
+	for (i = 0; i < a->nr_blocks; i++) {
+		if (sim_trace_footprint(t, a->blocks[i], &sectors))
+			return fail(file, -ENOMEM, "out of memory");
+		most = sectors > most ? sectors : most;
+		unit = a->blocks[i] > unit ? a->blocks[i] : unit;
+	}
+	sim_ladder_make(l, (most + unit - 1) / unit * unit * 512, unit * 512ULL);
+	return TOOL_OK;
+}
+
+/* One curve for each block size and policy, with the way of keeping that was named last. */
+static int simulate_curve(const struct sim_args *a, const char *file, const struct sim_trace *t,
+			  const struct sim_ladder *l, unsigned int n, struct sim_curve *c)
+{
+	struct sim_cell cell = { .options = {
+		.policy = a->policies[n % a->nr_policies], .block_sectors = a->blocks[n / a->nr_policies],
+		.keep = a->keeps[a->nr_keeps - 1], .extent_sectors = a->extent, .delay_ms = a->delay_ms,
+		.cancelled = &tool_cancelled,
+	} };
+	char size[TEXT_SIZE_LEN];
+	int code = TOOL_OK;
+	unsigned int i;
+
+	c->label = text_format("%s, %s, %s", cell.options.policy, text_size(cell.options.block_sectors * 512ULL, size),
+			       sim_keep_names[cell.options.keep]);
+	for (i = 0; i < l->nr && code == TOOL_OK; i++) {
+		code = simulate(file, t, &cell, l->bytes[i]);
+		c->slow[i] = cell.figure[SIM_SLOW];
+	}
+	return code;
+}
+
+static int draw_curves(struct sim_run *s, const char *file, const struct sim_trace *t)
+{
+	unsigned int nr = s->a->nr_blocks * s->a->nr_policies, i;
+	struct sim_curve *curves = text_alloc(nr, sizeof(*curves));
+	struct sim_ladder ladder;
+	int code = make_ladder(s->a, file, t, &ladder);
+
+	for (i = 0; i < nr && code == TOOL_OK; i++) {
+		text_progress("curves", i, nr);
+		code = simulate_curve(s->a, file, t, &ladder, i, &curves[i]);
+	}
+	text_progress("curves", 1, 1);
+	if (code == TOOL_OK)
+		sim_curve_svg(s->svg, file, &ladder, curves, nr);
+	if (s->a->json)
+		json_array(&s->j, "curves");
+	for (i = 0; i < nr; i++) {
+		if (code == TOOL_OK && s->a->json)
+			put_curve(&s->j, &ladder, &curves[i]);
+		else if (code == TOOL_OK)
+			tell_worth(&ladder, &curves[i]);
+		free(curves[i].label);
+	}
+	if (s->a->json)
+		json_array_end(&s->j);
+	free(curves);
+	return code;
+}
+
+static int open_svg(struct sim_run *s)
+{
+	s->svg = fopen(s->a->svg, "we");
+	if (s->svg)
+		return TOOL_OK;
+	text_error("cannot write %s: %s", s->a->svg, strerror(errno));
+	return TOOL_OPERATIONAL;
+}
+
+static int close_svg(struct sim_run *s)
+{
+	bool failed = ferror(s->svg);
+
+	if (!fclose(s->svg) && !failed)
+		return TOOL_OK;
+	text_error("cannot write %s", s->a->svg);
+	return TOOL_OPERATIONAL;
+}
+
+/* ---- traces ---- */
+
+static void tell_trace(const char *file, const struct sim_trace *t, u64 footprint)
+{
+	char moved[TEXT_SIZE_LEN], touched[TEXT_SIZE_LEN];
+
+	printf("%s: %llu requests, %llu %% reads, in %.1f s; %s in all, %s touched\n", file,
+	       (unsigned long long)t->nr, (unsigned long long)((t->nr - t->nr_writes) * 100 / t->nr),
+	       (double)t->request[t->nr - 1].time_us / 1e6, text_size(t->sectors * 512, moved),
+	       text_size(footprint, touched));
+}
+
+static void put_trace(struct json *j, const char *file, const struct sim_trace *t, u64 footprint)
+{
+	json_string(j, "file", file);
+	json_u64(j, "requests", t->nr);
+	json_u64(j, "writes", t->nr_writes);
+	json_u64(j, "bytes", t->sectors * 512);
+	json_u64(j, "duration_us", t->request[t->nr - 1].time_us);
+	json_u64(j, "footprint_bytes", footprint);
+}
+
+static int report(struct sim_run *s, const struct sim_cell *cells)
+{
+	if (s->a->json) {
+		sim_report_json(&s->j, cells == s->mean ? "mean" : "results", cells, s->nr_cells);
+	} else if (sim_report_table(cells, s->nr_cells)) {
+		text_error("out of memory");
+		return TOOL_OPERATIONAL;
+	}
+	return TOOL_OK;
+}
+
+static int replay(struct sim_run *s, const char *file, const struct sim_trace *t)
+{
+	u64 footprint;
+	int code;
+
+	if (sim_trace_footprint(t, s->a->unit, &footprint))
+		return fail(file, -ENOMEM, "out of memory");
+	footprint *= 512;
+	code = simulate_all(s, file, t, footprint);
+	if (code != TOOL_OK)
+		return code;
+	if (s->a->json) {
+		json_object(&s->j, NULL);
+		put_trace(&s->j, file, t, footprint);
+	} else {
+		tell_trace(file, t, footprint);
+	}
+	code = report(s, s->cells);
+	if (code == TOOL_OK && s->svg)
+		code = draw_curves(s, file, t);
+	if (s->a->json)
+		json_object_end(&s->j);
+	return code;
+}
+
+static int run_trace(struct sim_run *s, const char *file)
+{
+	struct sim_trace t = { 0 };
+	char why[TEXT_LEN];
+	int closed = TOOL_OK, code, r = sim_trace_read(&t, file, s->a->device, why);
+
+	if (r) {
+		text_error("%s", why);
+		return tool_exit_code(r);
+	}
+	code = s->a->svg ? open_svg(s) : TOOL_OK;
+	if (code == TOOL_OK)
+		code = replay(s, file, &t);
+	if (s->svg)
+		closed = close_svg(s);
+	sim_trace_clear(&t);
+	return code == TOOL_OK ? closed : code;
+}
+
+static int report_means(struct sim_run *s)
+{
+	unsigned int i, k;
+
+	for (i = 0; i < s->nr_cells; i++)
+		for (k = 0; k < SIM_NR_FIGURES && s->counts[i]; k++)
+			s->mean[i].figure[k] /= s->counts[i];
+	if (!s->a->json)
+		printf("mean of all traces:\n");
+	return report(s, s->mean);
+}
+
+static int run_traces(const struct sim_args *a, int nr, char **files)
+{
+	struct sim_run s = { .a = a };
+	int code = TOOL_OK, i;
+
+	make_cells(&s);
+	if (a->json) {
+		json_begin(&s.j, stdout);
+		json_array(&s.j, "traces");
+	}
+	for (i = 0; i < nr && code == TOOL_OK; i++) {
+		if (i && !a->json)
+			printf("\n");
+		code = run_trace(&s, files[i]);
+	}
+	if (a->json)
+		json_array_end(&s.j);
+	if (code == TOOL_OK && nr > 1) {
+		if (!a->json)
+			printf("\n");
+		code = report_means(&s);
+	}
+	if (a->json)
+		json_end(&s.j);
+	free(s.cells);
+	free(s.mean);
+	free(s.counts);
+	return code;
+}
+
+static int run_sim(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "policy", required_argument, NULL, POLICY },
+		{ "block-size", required_argument, NULL, BLOCK_SIZE },
+		{ "size", required_argument, NULL, SIZE },
+		{ "keep", required_argument, NULL, KEEP },
+		{ "extent", required_argument, NULL, EXTENT },
+		{ "delay", required_argument, NULL, DELAY },
+		{ "footprint", required_argument, NULL, FOOTPRINT },
+		{ "device", required_argument, NULL, DEVICE },
+		{ "mrc", required_argument, NULL, MRC },
+		{ "json", no_argument, NULL, JSON },
+		TOOL_OPTIONS
+	};
+	struct sim_args a = { .delay_ms = 20, .unit = PAGE_SECTORS };
+	int o, code = TOOL_CONTINUE;
+
+	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1)
+		code = parse_option(&a, o);
+	if (code == TOOL_CONTINUE && optind == argc) {
+		text_error("it takes traces");
+		code = tool_usage(&verb_sim);
+	}
+	if (code == TOOL_CONTINUE && a.svg && argc - optind > 1) {
+		text_error("--mrc draws the curves of one trace");
+		code = TOOL_USAGE;
+	}
+	if (code == TOOL_CONTINUE) {
+		add_defaults(&a);
+		code = run_traces(&a, argc - optind, argv + optind);
+	}
+	while (a.nr_policies)
+		free(a.policies[--a.nr_policies]);
+	return code;
+}
+
+const struct verb verb_sim = {
+	.name = "sim",
+	.synopsis = "[--policy 'NAME [KEY VALUE]...']... [--block-size SIZE,...] [--size SIZE|PERCENT%,...]\n"
+		"[--keep WAY,...] [--extent SIZE] [--delay MS] [--footprint SIZE] [--device NAME]\n"
+		"[--mrc FILE] [--json] TRACE...",
+	.summary = "replay traces against the policies, and tell what SSDs of given sizes would save",
+	.help =
+"  --policy POLICY    NAME [KEY VALUE]... as one word; several options compare policies; default: all\n"
+"  --block-size LIST  powers of two from 4k to 1m; default 64k\n"
+"  --size LIST        sizes of the SSD, or percentages of what the trace touches; default 5%,10%,20%\n"
+"  --keep LIST        what is kept of a miss; default: all ways\n"
+"                       copy      the block, which is read once more for that\n"
+"                       populate  what was asked for\n"
+"                       fill      that, and the rest of the block, read along with it\n"
+"                       adaptive  the same, as much as has paid so far: what the target does\n"
+"  --extent SIZE      what fill reads, a power of two from 4k to 1m; default: the block\n"
+"  --delay MS         until a copy can be used; default 20\n"
+"  --footprint SIZE   percentages are of what is touched in units of this size; default 4k\n"
+"  --device NAME      take only this device's requests of a trace that has several\n"
+"  --mrc FILE         draw the accesses left by size of the SSD as SVG, and tell what size is worth buying\n"
+"  --json             output for programs\n"
+"\n"
+"Traces are what blkparse prints, iologs of fio (version 2 or 3), CSV with the columns time_us, op, and sector\n"
+"and sectors or offset and bytes, or DMT1; also packed by zstd.  - is standard input.  The columns of the output:\n"
+"hits in 100 accesses; accesses of the hard disk per 100 requests; its time, in % of that without an SSD; what is\n"
+"written to the SSD; blocks inserted per 1000 accesses; evicted blocks to be written back per 100 requests.\n",
+	.run = run_sim,
+};
