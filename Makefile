@@ -117,10 +117,15 @@ check-debug-on:
 		$(filter-out tests/vm/60-newer-kernel.t tests/vm/harness-self.t,$(wildcard tests/vm/*.t))
 
 .PHONY: bench
-bench:			## measurements
+bench:			## measurements; TRACES='FILE|DIRECTORY...': of the policies, on these traces
+ifdef TRACES
+	@$(MAKE) tools
+	@tests/bench/policies $(TRACES)
+else
 	@$(MAKE) deps
 	@$(MAKE) build
 	@$(TEST_ENV) tests/bench/run
+endif
 
 .PHONY: lint
 lint:			## static checks: checkpatch, sparse, W=2, clang, cppcheck, shellcheck, ... (tests/lint.sh)

@@ -65,6 +65,7 @@ struct sim_args {
  * @nr_cells: how many
  * @mean: sums over the traces, then means
  * @counts: how many traces there are in each of @mean
+ * @most: slots that the trace at hand can use, for each block size
  * @svg: file for the curves, or NULL
  * @j: document, if JSON is asked for
  */
@@ -74,6 +75,7 @@ struct sim_run {
 	unsigned int nr_cells;
 	struct sim_cell *mean;
 	unsigned int *counts;
+	u32 most[MAX_LIST];
 	FILE *svg;
 	struct json j;
 };
@@ -287,26 +289,28 @@ static int fail(const char *file, int r, const char *why)
 	return tool_exit_code(r);
 }
 
-/* Slots of an SSD: no more than can be used. */
-static int count_slots(const struct sim_trace *t, const struct sim_options *o, u64 bytes, u32 *nr)
+/* for each block size, slots beyond which nothing changes */
+static int count_slots(struct sim_run *s, const char *file, const struct sim_trace *t)
 {
-	u64 slots = bytes / (o->block_sectors * 512ULL);
-	u32 most;
-	int r = sim_max_slots(t, o->block_sectors, o->extent_sectors, &most);
+	unsigned int i;
+	int r;
 
-	*nr = r || slots > most ? most : (u32)slots;
-	return r;
+	for (i = 0; i < s->a->nr_blocks; i++) {
+		r = sim_max_slots(t, s->a->blocks[i], s->a->extent, &s->most[i]);
+		if (r)
+			return fail(file, r, r == -ENOMEM ? "out of memory" : "it touches more blocks than there can be");
+	}
+	return TOOL_OK;
 }
 
-static int simulate(const char *file, const struct sim_trace *t, struct sim_cell *cell, u64 bytes)
+static int simulate(const char *file, const struct sim_trace *t, struct sim_cell *cell, u64 bytes, u32 most)
 {
+	u64 slots = bytes / (cell->options.block_sectors * 512ULL);
 	char why[TEXT_LEN];
 	int r;
 
 	cell->bytes = bytes;
-	r = count_slots(t, &cell->options, bytes, &cell->options.nr_slots);
-	if (r)
-		return fail(file, r, r == -ENOMEM ? "out of memory" : "it touches more blocks than there can be");
+	cell->options.nr_slots = slots > most ? most : (u32)slots;
 	if (!cell->options.nr_slots)
 		return TOOL_OK;
 	r = sim_run(t, &cell->options, &cell->result, why);
@@ -318,15 +322,16 @@ static int simulate(const char *file, const struct sim_trace *t, struct sim_cell
 
 static int simulate_all(struct sim_run *s, const char *file, const struct sim_trace *t, u64 footprint)
 {
+	int code = count_slots(s, file, t);
 	struct sim_cell *cell;
-	int code = TOOL_OK;
 	unsigned int i, k;
 
 	for (i = 0; i < s->nr_cells && code == TOOL_OK; i++) {
 		text_progress(file, i, s->nr_cells);
 		cell = &s->cells[i];
 		code = simulate(file, t, cell, cell->size.percent > 0 ?
-				(u64)((double)footprint * cell->size.percent / 100) : cell->size.bytes);
+				(u64)((double)footprint * cell->size.percent / 100) : cell->size.bytes,
+				s->most[i / (s->nr_cells / s->a->nr_blocks)]);
 		if (code != TOOL_OK || !cell->options.nr_slots)
 			continue;
 		s->counts[i]++;
@@ -397,9 +402,10 @@ static int make_ladder(const struct sim_args *a, const char *file, const struct 
 }
 
 /* One curve for each block size and policy, with the way of keeping that was named last. */
-static int simulate_curve(const struct sim_args *a, const char *file, const struct sim_trace *t,
+static int simulate_curve(const struct sim_run *s, const char *file, const struct sim_trace *t,
 			  const struct sim_ladder *l, unsigned int n, struct sim_curve *c)
 {
+	const struct sim_args *a = s->a;
 	struct sim_cell cell = { .options = {
 		.policy = a->policies[n % a->nr_policies], .block_sectors = a->blocks[n / a->nr_policies],
 		.keep = a->keeps[a->nr_keeps - 1], .extent_sectors = a->extent, .delay_ms = a->delay_ms,
@@ -412,7 +418,7 @@ static int simulate_curve(const struct sim_args *a, const char *file, const stru
 	c->label = text_format("%s, %s, %s", cell.options.policy, text_size(cell.options.block_sectors * 512ULL, size),
 			       sim_keep_names[cell.options.keep]);
 	for (i = 0; i < l->nr && code == TOOL_OK; i++) {
-		code = simulate(file, t, &cell, l->bytes[i]);
+		code = simulate(file, t, &cell, l->bytes[i], s->most[n / a->nr_policies]);
 		c->slow[i] = cell.figure[SIM_SLOW];
 	}
 	return code;
@@ -427,7 +433,7 @@ static int draw_curves(struct sim_run *s, const char *file, const struct sim_tra
 
 	for (i = 0; i < nr && code == TOOL_OK; i++) {
 		text_progress("curves", i, nr);
-		code = simulate_curve(s->a, file, t, &ladder, i, &curves[i]);
+		code = simulate_curve(s, file, t, &ladder, i, &curves[i]);
 	}
 	text_progress("curves", 1, 1);
 	if (code == TOOL_OK)
