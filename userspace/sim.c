@@ -352,7 +352,7 @@ static void tell_worth(const struct sim_ladder *l, const struct sim_curve *c)
 
 	text_size(l->bytes[last], all);
 	if (at < 0) {
-		printf("%s: no SSD is worth buying: one for all the data (%s) leaves %.1f of 100 accesses of the hard disk\n",
+		printf("%s: no SSD is worth buying: one for all blocks touched (%s) leaves %.1f of 100 accesses of the hard disk\n",
 		       c->label, all, c->slow[last]);
 		return;
 	}
@@ -362,7 +362,7 @@ static void tell_worth(const struct sim_ladder *l, const struct sim_curve *c)
 		printf("half of it %.1f, ", c->slow[at - 2]);
 	if (at + 2 < last)
 		printf("twice as much %.1f, ", c->slow[at + 2]);
-	printf("one for all the data (%s) %.1f\n", all, c->slow[last]);
+	printf("one for all blocks touched (%s) %.1f\n", all, c->slow[last]);
 }
 
 static void put_curve(struct json *j, const struct sim_ladder *l, const struct sim_curve *c)
@@ -540,6 +540,9 @@ static int run_trace(struct sim_run *s, const char *file)
 		text_error("%s", why);
 		return tool_exit_code(r);
 	}
+	if (t.backwards)
+		text_warn("%s:%llu: the time runs backwards here, %llu times in all: the clock stands still then", file,
+			  (unsigned long long)t.first_backwards, (unsigned long long)t.backwards);
 	code = s->a->svg ? open_svg(s) : TOOL_OK;
 	if (code == TOOL_OK)
 		code = replay(s, file, &t);

@@ -11,7 +11,7 @@
 cd "$(dirname "$0")/../fuzz" || exit
 seconds=${TIER_FUZZ_SECONDS:-3600}
 dir=${TIER_FUZZ_DIR:-$PWD/../../build/fuzz}
-names=(sb replay args status image)
+names=(sb replay args status image trace)
 
 command -v clang >/dev/null || { echo "1..0 # SKIP no clang"; exit 0; }
 make -s libfuzzer >&2 || { echo "Bail out! the fuzzers are not built"; exit 1; }

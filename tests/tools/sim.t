@@ -151,7 +151,7 @@ is "$(field '.traces[0].curves[0] | (.points | length) - ([.points[].ssd_bytes] 
 # pages that nobody asks for again
 { echo "time_us,op,sector,sectors"; seq -f "%.0f" 0 100000 40000000 | sed 's/.*/0,R,&,8/'; } >once.csv
 run "$DMTIER" sim --policy clock2q --keep populate --mrc x.svg once.csv
-like "$OUT" "no SSD is worth buying: one for all the data \([0-9.]+ MiB\) leaves 100.0 of 100" "nothing is worth buying"
+like "$OUT" "no SSD is worth buying: one for all blocks touched \([0-9.]+ MiB\) leaves 100.0 of 100" "nothing is worth buying"
 dmtier_is 8 "a curve that can't be written" sim --policy lru --mrc /nonexistent/x.svg mail.dmt
 like "$ERR" "cannot write /nonexistent/x.svg" "... is named"
 if [ -w /dev/full ]; then

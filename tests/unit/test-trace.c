@@ -188,6 +188,19 @@ static void test_devices(void)
 	ok(ends_with(why, ": no read or write of /h in it"), "is named");
 }
 
+static void test_backwards(void)
+{
+	static const char text[] = CSV "9,R,8,8\n3,R,8,8\n9,R,8,8\n10,R,8,8\n9,R,8,8\n";
+	struct sim_trace t;
+	char why[TEXT_LEN];
+
+	put(text, strlen(text));
+	is(get(&t, NULL, why), 0, "times that run backwards");
+	is(t.backwards, 2, "are counted");
+	is(t.first_backwards, 3, "with the line of the first");
+	sim_trace_clear(&t);
+}
+
 static void test_lines(void)
 {
 	static const char nul[] = CSV "5,R,\0008,8\n";
@@ -307,6 +320,7 @@ int main(void)
 	test_formats();
 	test_texts();
 	test_devices();
+	test_backwards();
 	test_lines();
 	test_dmt();
 	test_files();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <math.h>
+#include <string.h>
 
 #include "curve.h"
 #include "lib/text.h"
@@ -38,12 +39,13 @@ int sim_curve_worth(const struct sim_curve *curve, unsigned int nr)
 
 /* ---- drawing ---- */
 
-#define WIDTH	1000
-#define HEIGHT	500
+#define HEIGHT	500	/* at least */
 #define LEFT	70
 #define RIGHT	660	/* right of it is the key */
 #define TOP	50
 #define BOTTOM	440
+#define KEY_LINE	20
+#define KEY_LETTER	7
 
 /* can be told apart by most people who don't see all colours (Okabe, Ito) */
 static const char * const colours[] = {
@@ -120,7 +122,7 @@ static void draw_curve(FILE *out, const struct sim_ladder *l, const struct sim_c
 	const char *colour = colours[nth % NR_COLOURS];
 	const char *dash = nth < NR_COLOURS ? "none" : "6 3";
 	int worth = sim_curve_worth(curve, l->nr);
-	double y = TOP + 10 + 20 * nth;
+	double y = TOP + 10 + KEY_LINE * nth;
 	unsigned int i;
 
 	fprintf(out, "<polyline fill=\"none\" stroke=\"%s\" stroke-width=\"2\" stroke-dasharray=\"%s\" points=\"",
@@ -140,14 +142,16 @@ static void draw_curve(FILE *out, const struct sim_ladder *l, const struct sim_c
 void sim_curve_svg(FILE *out, const char *title, const struct sim_ladder *ladder, const struct sim_curve *curves,
 		   unsigned int nr)
 {
-	double most = 100;
+	double most = 100, letters = 0;
 	unsigned int i, k;
 
-	for (i = 0; i < nr; i++)
+	for (i = 0; i < nr; i++) {
+		letters = fmax(letters, (double)strlen(curves[i].label));
 		for (k = 0; k < ladder->nr; k++)
 			most = fmax(most, ceil(curves[i].slow[k] / 50) * 50);
-	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\"",
-		WIDTH, HEIGHT > TOP + 20 * (int)nr + 20 ? HEIGHT : TOP + 20 * (int)nr + 20);
+	}
+	fprintf(out, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %.0f %.0f\" font-family=\"sans-serif\"",
+		RIGHT + 60 + KEY_LETTER * letters, fmax(HEIGHT, TOP + KEY_LINE * (nr + 1)));
 	fputs(" font-size=\"12\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n", out);
 	draw_label(out, LEFT, 28, "start", title);
 	draw_axes(out, ladder, most);

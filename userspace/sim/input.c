@@ -149,8 +149,8 @@ int input_request(struct input *in, u64 time_us, bool write, u64 sector, u64 sec
 	if (!t->nr)
 		in->base_us = time_us;
 	if (time_us < last) {
-		if (!in->backwards++)
-			in->first_backwards = in->line;
+		if (!t->backwards++)
+			t->first_backwards = in->line;
 		time_us = last;
 	}
 	return sim_trace_add(t, time_us - in->base_us, write, sector, (u32)sectors);

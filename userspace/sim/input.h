@@ -20,8 +20,6 @@
  * @line: lines read so far
  * @found: the device of the first request, as long as @device is NULL
  * @base_us: time of the first request
- * @backwards: requests that were earlier than the one before
- * @first_backwards: the line of the first of them
  * @buf: bytes read and not used yet, from @pos to before @len
  * @pos: see @buf
  * @len: see @buf
@@ -36,8 +34,6 @@ struct input {
 	u64 line;
 	char found[INPUT_NAME_LEN];
 	u64 base_us;
-	u64 backwards;
-	u64 first_backwards;
 	size_t pos;
 	size_t len;
 	bool end;

@@ -113,7 +113,6 @@ static int read_event(struct input *in, char *line, const char **best)
 	if (action > *best) {
 		sim_trace_clear(in->trace);
 		in->found[0] = '\0';
-		in->backwards = 0;
 		*best = action;
 	}
 	r = input_device(in, words[DEVICE]);

@@ -139,9 +139,6 @@ int sim_trace_read(struct sim_trace *t, const char *path, const char *device, ch
 			     in->name, device);
 	if (r && !why[0])
 		text_why(why, 0, "%s: %s", in->name, strerror(-r));
-	if (!r && in->backwards)
-		text_warn("%s:%llu: the time runs backwards here, %llu times in all: the clock stands still then", in->name,
-			  (unsigned long long)in->first_backwards, (unsigned long long)in->backwards);
 	if (r)
 		sim_trace_clear(t);
 	free(in);

@@ -14,7 +14,7 @@
  * @device: take requests of this device only, as the trace calls it; NULL: there must be but one
  * @why: TEXT_LEN bytes, a sentence on failure
  *
- * The format is told by what is in the file.  Warns on stderr if the times run backwards.
+ * The format is told by what is in the file.
  * Context: files packed by zstd are read through the program of that name, a child.
  * Return: 0; -ENODATA (no read or write in it), -EINVAL (makes no sense), or another -errno.
  */

@@ -32,6 +32,8 @@ struct sim_request {
  * @nr_writes: of these, writes
  * @sectors: sum of their lengths
  * @end: highest sector touched plus one
+ * @backwards: requests that were earlier than the one before, and have its time now
+ * @first_backwards: line, or record, of the first of them
  * @room: how many requests there is memory for
  */
 struct sim_trace {
@@ -40,6 +42,8 @@ struct sim_trace {
 	u64 nr_writes;
 	u64 sectors;
 	u64 end;
+	u64 backwards;
+	u64 first_backwards;
 	u64 room;
 };
 
