@@ -298,7 +298,7 @@ static int count_slots(struct sim_run *s, const char *file, const struct sim_tra
 	for (i = 0; i < s->a->nr_blocks; i++) {
 		r = sim_max_slots(t, s->a->blocks[i], s->a->extent, &s->most[i]);
 		if (r)
-			return fail(file, r, r == -ENOMEM ? "out of memory" : "it touches more blocks than there can be");
+			return fail(file, r, r == -ENOMEM ? "out of memory" : "it touches too many blocks");
 	}
 	return TOOL_OK;
 }
@@ -352,8 +352,8 @@ static void tell_worth(const struct sim_ladder *l, const struct sim_curve *c)
 
 	text_size(l->bytes[last], all);
 	if (at < 0) {
-		printf("%s: no SSD is worth buying: one for all blocks touched (%s) leaves %.1f of 100 accesses of the hard disk\n",
-		       c->label, all, c->slow[last]);
+		printf("%s: no SSD is worth buying: one for all blocks touched (%s) leaves %.1f of 100 accesses\n", c->label,
+		       all, c->slow[last]);
 		return;
 	}
 	printf("%s: an SSD of %s is worth buying: it leaves %.1f of 100 accesses of the hard disk; ", c->label,

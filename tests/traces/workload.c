@@ -39,6 +39,7 @@ static void zipf_exit(struct zipf *z)
 {
 	free(z->sum);
 	free(z->place);
+	memset(z, 0, sizeof(*z));
 }
 
 static int zipf_init(struct zipf *z, u32 nr, double s, u64 *seed)
@@ -82,30 +83,40 @@ static u32 zipf_next(const struct zipf *z, u64 *seed)
 	return z->place[low];
 }
 
-static u64 gap(u64 *seed)
-{
-	return below(seed, 2 * GAP_US);
-}
-
-/* The request after the last one of the trace, @gap_us later */
-static int add(struct sim_trace *t, u64 gap_us, bool write, u64 sector, u32 sectors)
+/*
+ * The request after the last one of the trace, about @gap_us later.  Callers draw numbers before they call, one in a
+ * statement: the order in which arguments are evaluated is the compiler's.
+ */
+static int add(struct sim_trace *t, u64 *seed, u32 gap_us, bool write, u64 sector, u32 sectors)
 {
 	u64 last = t->nr ? t->request[t->nr - 1].time_us : 0;
 
-	return sim_trace_add(t, last + gap_us, write, sector, sectors);
+	return sim_trace_add(t, last + below(seed, 2 * gap_us), write, sector, sectors);
+}
+
+/* A page in the first quarter of a chunk chosen by @z; @base: first sector of all chunks */
+static int add_page(struct sim_trace *t, u64 *seed, const struct zipf *z, u64 base, u32 percent_writes)
+{
+	bool write = below(seed, 100) < percent_writes;
+
+	base += (u64)zipf_next(z, seed) * CHUNK_SECTORS;
+	base += below(seed, 16) * PAGE_SECTORS;
+	return add(t, seed, GAP_US, write, base, PAGE_SECTORS);
 }
 
 /* Neighbours are not worth reading. */
 static int add_pages(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
 	struct zipf z;
+	u64 page;
 	int r = zipf_init(&z, mib * (MIB_SECTORS / PAGE_SECTORS), 1.1, &seed);
 
 	if (r)
 		return r;
-	while (nr-- && !r)
-		r = add(t, gap(&seed), false, (u64)zipf_next(&z, &seed) * PAGE_SECTORS,
-				  PAGE_SECTORS);
+	while (nr-- && !r) {
+		page = zipf_next(&z, &seed);
+		r = add(t, &seed, GAP_US, false, page * PAGE_SECTORS, PAGE_SECTORS);
+	}
 	zipf_exit(&z);
 	return r;
 }
@@ -113,8 +124,10 @@ static int add_pages(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 /* Neighbours are: files of 64 to 256 KiB, read in pieces of 4 to 16 KiB in any order. */
 static int add_files(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
-	u32 pieces = 0, pages = 0, chunk = 0, len;
+	u32 pieces = 0, pages = 0, len, page;
 	struct zipf z;
+	u64 chunk = 0;
+	bool write;
 	int r = zipf_init(&z, mib * (MIB_SECTORS / CHUNK_SECTORS), 0.8, &seed);
 
 	if (r)
@@ -126,10 +139,9 @@ static int add_files(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 			pieces = pages / 4;
 		}
 		len = 1 << below(&seed, 3);
-		r = add(t, gap(&seed), below(&seed, 10) == 0,
-				  (u64)chunk * CHUNK_SECTORS +
-					  below(&seed, pages - len + 1) * PAGE_SECTORS,
-				  len * PAGE_SECTORS);
+		write = below(&seed, 10) == 0;
+		page = below(&seed, pages - len + 1);
+		r = add(t, &seed, GAP_US, write, chunk * CHUNK_SECTORS + page * PAGE_SECTORS, len * PAGE_SECTORS);
 	}
 	zipf_exit(&z);
 	return r;
@@ -146,11 +158,9 @@ static int add_scan(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		return r;
 	while (nr-- && !r) {
 		if (below(&seed, 10) < 6) {
-			r = add(t, gap(&seed), below(&seed, 10) >= 7,
-					  hot + (u64)zipf_next(&z, &seed) * CHUNK_SECTORS +
-					  below(&seed, 16) * PAGE_SECTORS, PAGE_SECTORS);
+			r = add_page(t, &seed, &z, hot, 30);
 		} else {
-			r = add(t, gap(&seed), false, pos, CHUNK_SECTORS / 2);
+			r = add(t, &seed, GAP_US, false, pos, CHUNK_SECTORS / 2);
 			pos = (pos + CHUNK_SECTORS / 2) % end;
 		}
 	}
@@ -169,12 +179,10 @@ static int add_log(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		return r;
 	while (nr-- && !r) {
 		if (below(&seed, 3) == 0) {
-			r = add(t, gap(&seed), true, pos, 4 * PAGE_SECTORS);
+			r = add(t, &seed, GAP_US, true, pos, 4 * PAGE_SECTORS);
 			pos = (pos + 4 * PAGE_SECTORS) % log;
 		} else {
-			r = add(t, gap(&seed), false,
-					  log + (u64)zipf_next(&z, &seed) * CHUNK_SECTORS +
-					  below(&seed, 16) * PAGE_SECTORS, PAGE_SECTORS);
+			r = add_page(t, &seed, &z, log, 0);
 		}
 	}
 	zipf_exit(&z);
@@ -184,21 +192,22 @@ static int add_log(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 /* Half zipf on a tenth, half pages anywhere in four times the area: don't admit those. */
 static int add_noise(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
+	u32 area = mib * (MIB_SECTORS / PAGE_SECTORS);
 	struct zipf z;
-	int r = zipf_init(&z, mib * (MIB_SECTORS / CHUNK_SECTORS) / 10, 1.0, &seed);
+	bool write;
 	u64 page;
+	int r = zipf_init(&z, mib * (MIB_SECTORS / CHUNK_SECTORS) / 10, 1.0, &seed);
 
 	if (r)
 		return r;
 	while (nr-- && !r) {
-		if (below(&seed, 2))
-			page = (u64)zipf_next(&z, &seed) * (CHUNK_SECTORS / PAGE_SECTORS) +
-			       below(&seed, 16);
-		else
-			page = (u64)(mib + below(&seed, 4 * mib)) * (MIB_SECTORS / PAGE_SECTORS) +
-				below(&seed, MIB_SECTORS / PAGE_SECTORS);
-		r = add(t, gap(&seed), below(&seed, 10) >= 7, page * PAGE_SECTORS,
-				  PAGE_SECTORS);
+		if (below(&seed, 2)) {
+			r = add_page(t, &seed, &z, 0, 30);
+		} else {
+			write = below(&seed, 10) >= 7;
+			page = area + below(&seed, 4 * area);
+			r = add(t, &seed, GAP_US, write, page * PAGE_SECTORS, PAGE_SECTORS);
+		}
 	}
 	zipf_exit(&z);
 	return r;
@@ -210,7 +219,10 @@ static int add_noise(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
  */
 static int add_loop(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
-	u32 chunks = mib * (MIB_SECTORS / CHUNK_SECTORS), turn = chunks / 5, step = 7, at = 0;
+	u32 chunks = mib * (MIB_SECTORS / CHUNK_SECTORS), pages = CHUNK_SECTORS / PAGE_SECTORS;
+	u32 turn = chunks / 5, step = 7, at = 0;
+	bool write;
+	u64 page;
 	int r = 0;
 
 	/* any step that has no divisor in common with it makes a cycle of all */
@@ -218,58 +230,91 @@ static int add_loop(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		step += 2;
 	while (nr-- && !r) {
 		if (below(&seed, 10)) {
-			r = add(t, gap(&seed), false, (u64)at * CHUNK_SECTORS, CHUNK_SECTORS / 4);
+			r = add(t, &seed, GAP_US, false, (u64)at * CHUNK_SECTORS, CHUNK_SECTORS / 4);
 			at = (at + step) % turn;
 		} else {
-			r = add(t, gap(&seed), below(&seed, 2),
-				(u64)(turn + below(&seed, chunks - turn)) * CHUNK_SECTORS +
-				below(&seed, CHUNK_SECTORS / PAGE_SECTORS) * PAGE_SECTORS, PAGE_SECTORS);
+			write = below(&seed, 2);
+			page = turn * pages + below(&seed, (chunks - turn) * pages);
+			r = add(t, &seed, GAP_US, write, page * PAGE_SECTORS, PAGE_SECTORS);
 		}
 	}
 	return r;
 }
 
+/* Mailboxes of 1 MiB behind one another, and an index behind them. */
+struct mail {
+	struct zipf box;
+	struct zipf index;
+	u32 nr_boxes;
+	u32 *end;		/* of each box, in pages: it goes round */
+};
+
+#define BOX_PAGES	(MIB_SECTORS / PAGE_SECTORS)
+
+/* one of the last 16 messages, or before them */
+static int add_reading(struct sim_trace *t, u64 *seed, const struct mail *m, u32 box)
+{
+	u64 page = (m->end[box] + BOX_PAGES - 2 - below(seed, 16)) % (BOX_PAGES - 1);
+
+	return add(t, seed, GAP_US, false, (u64)box * MIB_SECTORS + page * PAGE_SECTORS, 2 * PAGE_SECTORS);
+}
+
+static int add_delivery(struct sim_trace *t, u64 *seed, const struct mail *m, u32 box)
+{
+	u64 page = m->end[box];
+
+	m->end[box] = (m->end[box] + 2) % BOX_PAGES;
+	return add(t, seed, GAP_US, true, (u64)box * MIB_SECTORS + page * PAGE_SECTORS, 2 * PAGE_SECTORS);
+}
+
+static int add_search(struct sim_trace *t, u64 *seed, u32 box)
+{
+	int r = 0;
+	u32 i;
+
+	for (i = 0; i < 16 && !r; i++)
+		r = add(t, seed, GAP_US / 8, false, (u64)box * MIB_SECTORS + i * (MIB_SECTORS / 16),
+			MIB_SECTORS / 16);
+	return r;
+}
+
+static int add_index(struct sim_trace *t, u64 *seed, const struct mail *m)
+{
+	bool write = below(seed, 2);
+	u64 page = zipf_next(&m->index, seed);
+
+	return add(t, seed, GAP_US, write, (u64)m->nr_boxes * MIB_SECTORS + page * PAGE_SECTORS, PAGE_SECTORS);
+}
+
 /*
- * Mailboxes of 1 MiB, some much busier than others: mail is delivered at the end of one, the newest is read
- * soon, and now and then a whole box is searched; a small index by zipf(0.9) is read and written all the time.
+ * Some boxes are much busier than others: mail is delivered at the end of one, the newest is read soon, and now and
+ * then a whole box is searched; the index is read and written all the time.
  */
 static int add_mail(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
-	u32 boxes = mib - mib / 16, box, pages = MIB_SECTORS / PAGE_SECTORS, what, i;
-	u32 *end = calloc(boxes, sizeof(*end));
-	struct zipf z, index;
-	u64 base;
+	struct mail m = { .nr_boxes = mib - mib / 16 };
+	u32 box, what, i;
 	int r;
 
-	r = zipf_init(&z, boxes, 0.9, &seed);
-	if (r || !end) {
-		free(end);
-		return -ENOMEM;
-	}
-	r = zipf_init(&index, mib / 16 * pages, 0.9, &seed);
+	m.end = calloc(m.nr_boxes, sizeof(*m.end));
+	r = m.end ? zipf_init(&m.box, m.nr_boxes, 0.9, &seed) : -ENOMEM;
+	if (!r)
+		r = zipf_init(&m.index, mib / 16 * BOX_PAGES, 0.9, &seed);
 	for (i = 0; i < nr && !r; i++) {
-		box = zipf_next(&z, &seed);
-		base = (u64)box * MIB_SECTORS;
-		what = below(&seed, 100);
-		if (what < 40) {
-			r = add(t, gap(&seed), what < 20, (u64)boxes * MIB_SECTORS +
-				(u64)zipf_next(&index, &seed) * PAGE_SECTORS, PAGE_SECTORS);
-		} else if (what < 60) {
-			r = add(t, gap(&seed), true, base + end[box] * PAGE_SECTORS, 2 * PAGE_SECTORS);
-			end[box] = (end[box] + 2) % pages;
-		} else if (what < 98) {
-			r = add(t, gap(&seed), false,
-				base + (end[box] + pages - 2 - below(&seed, 16)) % (pages - 1) * PAGE_SECTORS,
-				2 * PAGE_SECTORS);
-		} else {
-			for (what = 0; what < 16 && !r; what++, i++)
-				r = add(t, gap(&seed) / 8, false, base + what * (MIB_SECTORS / 16),
-					MIB_SECTORS / 16);
-		}
+		box = zipf_next(&m.box, &seed);
+		what = below(&seed, 1000);
+		if (what < 400)
+			r = add_index(t, &seed, &m);
+		else if (what < 600)
+			r = add_delivery(t, &seed, &m, box);
+		else if (what < 995)
+			r = add_reading(t, &seed, &m, box);
+		else
+			r = add_search(t, &seed, box);
 	}
-	zipf_exit(&index);
-	zipf_exit(&z);
-	free(end);
+	zipf_exit(&m.index);
+	zipf_exit(&m.box);
+	free(m.end);
 	return r;
 }
 
@@ -284,17 +329,15 @@ static int add_backup(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 		return r;
 	for (night = 0; night < 3 && !r; night++) {
 		for (i = 0; i < day && !r; i++)
-			r = add(t, gap(&seed), below(&seed, 10) >= 7,
-				(u64)zipf_next(&z, &seed) * CHUNK_SECTORS + below(&seed, 16) * PAGE_SECTORS,
-				PAGE_SECTORS << below(&seed, 3));
+			r = add_page(t, &seed, &z, 0, 30);
 		for (i = 0; i < chunks && !r; i++)
-			r = add(t, 1500, false, (u64)i * CHUNK_SECTORS, CHUNK_SECTORS);
+			r = add(t, &seed, GAP_US / 4, false, (u64)i * CHUNK_SECTORS, CHUNK_SECTORS);
 	}
 	zipf_exit(&z);
 	return r;
 }
 
-/* Chunks by zipf(0.9), pages in the first quarter of each: keep what is used most. */
+/* Keep what is used most. */
 static int add_zipf(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 {
 	struct zipf z;
@@ -303,14 +346,13 @@ static int add_zipf(struct sim_trace *t, u64 seed, u32 nr, u32 mib)
 	if (r)
 		return r;
 	while (nr-- && !r)
-		r = add(t, gap(&seed), below(&seed, 10) >= 7,
-			(u64)zipf_next(&z, &seed) * CHUNK_SECTORS + below(&seed, 16) * PAGE_SECTORS, PAGE_SECTORS);
+		r = add_page(t, &seed, &z, 0, 30);
 	zipf_exit(&z);
 	return r;
 }
 
 const struct workload workloads[] = {
-	{ "zipf", "chunks of 256 KiB by zipf(0.9), 30 % writes", add_zipf },
+	{ "zipf", "pages in the first quarter of 256 KiB chunks by zipf(0.9), 30 % writes", add_zipf },
 	{ "loop", "90 % a cycle over a fifth of the area, 10 % pages of the rest", add_loop },
 	{ "mail", "mailboxes: delivered to, read at their ends, searched; and an index", add_mail },
 	{ "backup", "three days of zipf(1.0) on an eighth, each with a sequential read of all", add_backup },

@@ -80,7 +80,8 @@ static void test_populate(void)
 static void test_fill(void)
 {
 	struct sim_options o = {
-		.policy = "lru", .block_sectors = PAGE, .nr_slots = 64, .keep = SIM_KEEP_FILL, .extent_sectors = 4 * PAGE,
+		.policy = "lru", .block_sectors = PAGE, .nr_slots = 64, .keep = SIM_KEEP_FILL,
+		.extent_sectors = 4 * PAGE,
 	};
 	struct sim_trace t = { 0 };
 	char why[TEXT_LEN];

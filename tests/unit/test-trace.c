@@ -29,6 +29,11 @@ static int get(struct sim_trace *t, const char *device, char *why)
 	return sim_trace_read(t, path, device, why);
 }
 
+static bool same(const struct sim_request *a, const struct sim_request *b)
+{
+	return a->sector == b->sector && a->sectors == b->sectors && a->time_us == b->time_us && a->write == b->write;
+}
+
 static void test_formats(void)
 {
 	struct sim_trace t = { 0 }, u;
@@ -50,10 +55,8 @@ static void test_formats(void)
 		r = get(&u, NULL, why);
 		ok(!r && u.nr == t.nr && u.end == t.end && u.nr_writes == t.nr_writes && u.sectors == t.sectors,
 		   "%s: read", *f);
-		for (i = 0; i < u.nr && u.nr == t.nr; i++)
-			if (u.request[i].sector != t.request[i].sector || u.request[i].sectors != t.request[i].sectors ||
-			    u.request[i].time_us != t.request[i].time_us || u.request[i].write != t.request[i].write)
-				break;
+		for (i = 0; i < u.nr && u.nr == t.nr && same(&u.request[i], &t.request[i]); i++)
+			;
 		is(i, t.nr, "%s: all requests are the same", *f);
 		sim_trace_clear(&u);
 	}
@@ -116,7 +119,8 @@ static const struct text_case texts[] = {
 	  ":2: a request of 8,16 after some of 8,0: choose one with --device", 0, 0, 0 },
 
 	/* fio */
-	{ V2 "/f add\n/f open\n/f read 0 512\n/f write 1 512\n/f trim 0 4096\n/f sync 0 0\n/f close\n", NULL, 2, 3, 10000 },
+	{ V2 "/f add\n/f open\n/f read 0 512\n/f write 1 512\n/f trim 0 4096\n/f sync 0 0\n/f close\n", NULL,
+	  2, 3, 10000 },
 	{ V2 "/f wait 100 0\n/f read 0 512\n/f wait 50 0\n/f read 0 512\n", NULL, 2, 2, 50 },
 	{ V2 "/f wait 1152921504606846976 0\n/f wait 1 0\n", ":3: the times are too large", 0, 0, 0 },
 	{ V2 "/f\n", ":2: the line ends before its action", 0, 0, 0 },
@@ -126,7 +130,8 @@ static const struct text_case texts[] = {
 	{ V2 "/f read -512 512\n", ":2: offset '-512' is negative", 0, 0, 0 },
 	{ V2 "/f read 1152921504606846464 1024\n", ":2: sector 2251799813685247 is beyond 1 EiB", 0, 0, 0 },
 	{ V2 "/f read 1152921504606846464 512\n", NULL, 1, 1, 0 },
-	{ V2 "/f read 0 512\n/g read 0 512\n", ":3: a request of /g after some of /f: choose one with --device", 0, 0, 0 },
+	{ V2 "/f read 0 512\n/g read 0 512\n", ":3: a request of /g after some of /f: choose one with --device",
+	  0, 0, 0 },
 	{ V3 "0 /f add\n7 /f read 0 512\n9 /f read 0 512\n", NULL, 2, 2, 2 },
 	{ V3 "7\n", ":2: the line ends behind the time", 0, 0, 0 },
 	{ V3 "-7 /f read 0 512\n", ":2: time '-7' is negative", 0, 0, 0 },
