@@ -352,8 +352,8 @@ static void tell_worth(const struct sim_ladder *l, const struct sim_curve *c)
 
 	text_size(l->bytes[last], all);
 	if (at < 0) {
-		printf("%s: no SSD is worth buying: one for all blocks touched (%s) leaves %.1f of 100 accesses\n", c->label,
-		       all, c->slow[last]);
+		printf("%s: no SSD is worth buying: one for all blocks touched (%s) leaves %.1f of 100 accesses\n",
+		       c->label, all, c->slow[last]);
 		return;
 	}
 	printf("%s: an SSD of %s is worth buying: it leaves %.1f of 100 accesses of the hard disk; ", c->label,
