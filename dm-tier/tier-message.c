@@ -111,6 +111,10 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 			  t->mode == TIER_MODE_PASSTHROUGH ? "in mode passthrough" : "while the health is not rw");
 		return -EPERM;
 	}
+	if (m->op != TIER_MSG_DEMOTE && !t->tune.v[TIER_TUNE_MIG_RATE]) {
+		scnprintf(error, TIER_ERROR_LEN, "nothing is promoted while migration_rate is 0");
+		return -EPERM;
+	}
 	job = kzalloc(sizeof(*job), GFP_KERNEL);
 	if (!job)
 		return -ENOMEM;

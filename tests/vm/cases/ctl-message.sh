@@ -121,6 +121,10 @@ msg t0 set migration_rate 102400
 soon "the rest is promoted" 30 has t0 state_jobs -eq 0
 holds "and not pinned" t0 state_pinned -eq 0
 msg t0 set migration_rate 10240
+msg t0 set migration_rate 0
+refused "nothing is promoted at no rate" "nothing is promoted while migration_rate is 0" msg t0 promote 0 128
+refused "nor pinned at none" "nothing is promoted while migration_rate is 0" msg t0 pin 0 128
+msg t0 set migration_rate 10240
 ok "passthrough" msg t0 mode passthrough
 refused "nothing is promoted in passthrough" "nothing is brought to the fast device in mode passthrough" msg t0 promote 0 128
 refused "nor pinned" "nothing is brought to the fast device in mode passthrough" msg t0 pin 0 128
