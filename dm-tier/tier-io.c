@@ -49,6 +49,7 @@ void __tier_slot_changed(struct tier *t, tier_slot_t slot)
 {
 	u32 s = tier_from_slot(slot);
 
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	if (tier_slot_flags(&t->map, slot) & TIER_SLOT_CHANGED)
 		return;
 	tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_CHANGED);
@@ -65,6 +66,7 @@ void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 	u64 old_dirty = tier_slot_dirty(&t->map, slot);
 	int diff;
 
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	if (valid == old_valid && dirty == old_dirty)
 		return;
 	if (WARN_ON_ONCE((dirty & ~valid) || !(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))) {
@@ -99,6 +101,7 @@ void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 
 void __tier_slot_pin(struct tier *t, tier_slot_t slot, bool pin)
 {
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_PINNED) != pin)
 		return;
 	tier_slot_change_flags(&t->map, slot, TIER_SLOT_PINNED, pin ? TIER_SLOT_PINNED : 0);
@@ -112,6 +115,7 @@ void __tier_slot_pin(struct tier *t, tier_slot_t slot, bool pin)
 /* a slot given up is used again after all; the policy is told by the caller, unlocked */
 void __tier_slot_reuse(struct tier *t, tier_slot_t slot)
 {
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	tier_slot_change_flags(&t->map, slot, TIER_SLOT_EVICTED, 0);
 	atomic_dec(&t->nr_evicted);
 }
@@ -121,6 +125,7 @@ tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block)
 {
 	tier_slot_t slot;
 
+	tier_assert_locked(t, block);
 	spin_lock(&t->free_lock);
 	slot = tier_map_take_free(&t->map);
 	spin_unlock(&t->free_lock);
@@ -433,6 +438,7 @@ static enum step decide(struct tier_io *io, struct tier_stripe *s, bool in_map, 
 	enum step step;
 	bool hit;
 
+	lockdep_assert_held(&s->lock);
 	io->slot = tier_map_lookup(&t->map, io->hold.block);
 	step = io_is_write(io) ? plan_write(io, in_map, &mode) : plan_read(io, in_map, &mode);
 	if (step == STEP_ASK)

@@ -26,6 +26,7 @@ bool __tier_slot_evict(struct tier *t, tier_slot_t slot, tier_block_t block)
 {
 	u32 flags = tier_slot_flags(&t->map, slot);
 
+	tier_assert_locked(t, block);
 	if (!(flags & TIER_SLOT_MAPPED) || tier_slot_block(&t->map, slot) != block ||
 	    (flags & (TIER_SLOT_PINNED | TIER_SLOT_EVICTED)) ||
 	    tier_slot_dirty(&t->map, slot) || __tier_block_busy(tier_stripe(t, block), block))

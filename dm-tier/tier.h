@@ -370,6 +370,12 @@ static inline struct tier_stripe *tier_stripe(struct tier *t, tier_block_t block
 	return &t->stripes[tier_map_stripe(&t->map, block)];
 }
 
+/* functions that change what a stripe guards begin with this */
+static inline void tier_assert_locked(struct tier *t, tier_block_t block)
+{
+	lockdep_assert_held(&tier_stripe(t, block)->lock);
+}
+
 static inline sector_t tier_slot_sector(struct tier *t, tier_slot_t slot)
 {
 	return t->fast.start + ((sector_t)tier_from_slot(slot) << t->g.block_shift);
