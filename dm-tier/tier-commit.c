@@ -106,8 +106,12 @@ int tier_flush_devices(struct tier *t)
 		tier_dev_flush_end(f[i].d, f[i].status);
 		if (f[i].status) {
 			DMERR_LIMIT("%s: flush of the %s device failed", t->name, i ? "slow" : "fast");
-			if (!i)
+			if (!i) {
 				tier_fast_error(t, "flush", 0);
+				/* the slow device has everything, so it goes on without the fast one */
+				if (!atomic64_read(&t->nr_dirty))
+					tier_set_health(t, TIER_HEALTH_DEGRADED, "the fast device can't be flushed");
+			}
 			r = blk_status_to_errno(f[i].status);
 		}
 	}

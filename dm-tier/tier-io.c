@@ -887,7 +887,8 @@ static int map_flush(struct tier_io *io)
 
 	if (tier_health(t) >= TIER_HEALTH_RO)
 		return DM_MAPIO_KILL;
-	if ((fast && slow) || tier_commit_pending(t)) {
+	/* with nothing dirty, the commit knows what to do if the fast device can't be flushed */
+	if ((fast && (slow || !atomic64_read(&t->nr_dirty))) || tier_commit_pending(t)) {
 		spin_lock_irq(&t->commit_lock);
 		list_add_tail(&io->list, &t->flushes);
 		spin_unlock_irq(&t->commit_lock);
