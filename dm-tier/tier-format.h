@@ -53,7 +53,8 @@
 #define TIER_SB_CLEAN		0x00000001U	/* stopped in order: no intent, empty journal, fingerprints hold */
 #define TIER_SB_NEEDS_CHECK	0x00000002U	/* a metadata write failed */
 #define TIER_SB_ACTIVATING	0x00000004U	/* fast devices may carry this generation or the one before */
-#define TIER_SB_FLAGS		0x00000007U
+#define TIER_SB_SUSPECT		0x00000008U	/* clean copies are not believed, and not all dropped yet */
+#define TIER_SB_FLAGS		0x0000000fU
 
 /* Feature masks: unknown compat is fine, unknown compat_ro forbids writing, unknown incompat forbids use */
 #define TIER_FEATURE_COMPAT	0ULL

@@ -278,7 +278,7 @@ static int resize(struct tier *t, u64 *intent, bool new_fast)
 		r = -EBUSY;
 		goto out;
 	}
-	r = complete_last_granule(t, &l) ?: tier_metadata_checkpoint(t->md) ?: tier_metadata_resize(t->md, g);
+	r = complete_last_granule(t, &l) ?: tier_metadata_checkpoint(t->md) ?: tier_metadata_resize(t->md, g, new_fast);
 	if (!r)
 		DMINFO("%s: now %llu slots, %llu sectors", t->name, g->nr_slots, g->nr_sectors);
 out:
@@ -361,8 +361,9 @@ static int check_slow(struct tier *t, bool *changed)
 	struct tier_fingerprint now;
 	int r;
 
-	*changed = false;
-	if (!(sb->flags & TIER_SB_CLEAN) || !was->sectors)
+	/* a start that was to drop them has been cut short */
+	*changed = sb->flags & TIER_SB_SUSPECT;
+	if (*changed || !(sb->flags & TIER_SB_CLEAN) || !was->sectors)
 		return 0;
 	if (was->sectors > bdev_nr_sectors(t->slow.dm->bdev)) {
 		*changed = true;
@@ -433,7 +434,7 @@ static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 	bool clean = tier_metadata_sb(t->md)->flags & TIER_SB_CLEAN;
 	int r;
 
-	r = tier_metadata_activate(t->md, start->new_fast ? NULL : t->fast.dm->bdev);
+	r = tier_metadata_activate(t->md, start->new_fast ? NULL : t->fast.dm->bdev, start->drop);
 	if (r)
 		return refuse(t, r, "metadata can't be written");
 	if (start->drop || start->new_fast)
@@ -442,6 +443,8 @@ static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 		r = tier_commit_recovered(t, intent);
 	if (!r && atomic_read(&t->nr_changed))
 		r = tier_commit_final(t);
+	if (!r)
+		r = tier_metadata_trust(t->md);
 	if (r || !start->new_fast)
 		return r;
 	r = tier_metadata_attach_fast(t->md, t->fast.dm->bdev);
@@ -552,7 +555,7 @@ int tier_reactivate(struct tier *t)
 	if (!tier_metadata_unchanged(t->md))
 		r = -ESTALE;
 	else if (!tier_metadata_active(t->md))
-		r = tier_metadata_activate(t->md, t->fast.dm->bdev);
+		r = tier_metadata_activate(t->md, t->fast.dm->bdev, false);
 	/* else the stop failed: what is in core is newer than what is on the disk */
 	if (r)
 		tier_unclaim(t);

@@ -145,7 +145,7 @@ static int refit_last_page(struct tier_metadata *md, const struct tier_geometry 
 }
 
 /* Hints are dropped: they would go with the next activation anyway. */
-static int write_geometry(struct tier_metadata *md, const struct tier_geometry *g)
+static int write_geometry(struct tier_metadata *md, const struct tier_geometry *g, bool new_fast)
 {
 	int r;
 
@@ -153,12 +153,16 @@ static int write_geometry(struct tier_metadata *md, const struct tier_geometry *
 	md->sb_next = md->sb;
 	md->sb_next.geometry = *g;
 	md->sb_next.hint_seq = 0;
+	if (new_fast) {
+		md->sb_next.generation++;
+		md->sb_next.flags &= ~TIER_SB_ACTIVATING;
+	}
 	r = __tier_md_write_sb(md);
 	mutex_unlock(&md->sb_lock);
 	return r;
 }
 
-static int __resize(struct tier_metadata *md, const struct tier_geometry *g)
+static int __resize(struct tier_metadata *md, const struct tier_geometry *g, bool new_fast)
 {
 	const struct tier_geometry *old = tier_md_geometry(md);
 	u64 seq = tier_md_last_txn(md);
@@ -175,7 +179,7 @@ static int __resize(struct tier_metadata *md, const struct tier_geometry *g)
 	if (!r)
 		r = tier_md_flush(md);
 	if (!r)
-		r = write_geometry(md, g);
+		r = write_geometry(md, g, new_fast);
 	if (r)
 		return r;
 
@@ -186,7 +190,7 @@ static int __resize(struct tier_metadata *md, const struct tier_geometry *g)
 	return 0;
 }
 
-int tier_metadata_resize(struct tier_metadata *md, const struct tier_geometry *g)
+int tier_metadata_resize(struct tier_metadata *md, const struct tier_geometry *g, bool new_fast)
 {
 	int r;
 
@@ -199,7 +203,7 @@ int tier_metadata_resize(struct tier_metadata *md, const struct tier_geometry *g
 	if (r)
 		return r;
 	mutex_lock(&md->ckpt_lock);
-	r = __resize(md, g);
+	r = __resize(md, g, new_fast);
 	mutex_unlock(&md->ckpt_lock);
 	return r ? tier_md_fail(md, "resize failed", r) : 0;
 }

@@ -236,7 +236,7 @@ static int write_dev_header(struct tier_metadata *md, struct block_device *fast)
  */
 
 /* Not clean, no hints, and the next generation, unless an earlier attempt with it was cut short. */
-static int begin_generation(struct tier_metadata *md, bool with_fast)
+static int begin_generation(struct tier_metadata *md, bool with_fast, bool suspect)
 {
 	struct tier_sb *next = &md->sb_next;
 	bool again;
@@ -250,6 +250,8 @@ static int begin_generation(struct tier_metadata *md, bool with_fast)
 	next->flags &= ~(TIER_SB_CLEAN | TIER_SB_ACTIVATING);
 	if (with_fast)
 		next->flags |= TIER_SB_ACTIVATING;
+	if (suspect)
+		next->flags |= TIER_SB_SUSPECT;
 	next->hint_seq = 0;
 	next->stop_time = 0;
 	r = __tier_md_write_sb(md);
@@ -258,13 +260,13 @@ static int begin_generation(struct tier_metadata *md, bool with_fast)
 	return r ? tier_md_fail(md, "writing the superblock failed", r) : 0;
 }
 
-static int end_generation(struct tier_metadata *md)
+static int clear_flag(struct tier_metadata *md, u32 flag)
 {
 	int r;
 
 	mutex_lock(&md->sb_lock);
 	md->sb_next = md->sb;
-	md->sb_next.flags &= ~TIER_SB_ACTIVATING;
+	md->sb_next.flags &= ~flag;
 	r = __tier_md_write_sb(md);
 	mutex_unlock(&md->sb_lock);
 
@@ -287,7 +289,7 @@ static int end_generation(struct tier_metadata *md)
  * an activation cut short) without ACTIVATING: its header stays behind, and it is refused as stale from
  * then on.
  */
-int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast)
+int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast, bool suspect)
 {
 	int r;
 
@@ -299,17 +301,24 @@ int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast)
 	}
 	r = tier_md_erase_torn(md);
 	if (!r)
-		r = begin_generation(md, fast);
+		r = begin_generation(md, fast, suspect);
 	if (!r && fast)
 		r = write_dev_header(md, fast);
 	if (!r && fast)
-		r = end_generation(md);
+		r = clear_flag(md, TIER_SB_ACTIVATING);
 	if (r)
 		return r;
 	md->state = TIER_MD_ACTIVE;
 	if (tier_md_checkpoint_due(md))
 		queue_work(md->wq, &md->ckpt_work);
 	return 0;
+}
+
+int tier_metadata_trust(struct tier_metadata *md)
+{
+	if (tier_md_failed(md))
+		return -EIO;
+	return md->sb.flags & TIER_SB_SUSPECT ? clear_flag(md, TIER_SB_SUSPECT) : 0;
 }
 
 int tier_metadata_attach_fast(struct tier_metadata *md, struct block_device *fast)

@@ -61,12 +61,16 @@ int tier_metadata_load(struct tier_metadata *md, const char *policy,
  * tier_metadata_activate() - the target goes live
  * @md: loaded
  * @fast: device with a header, NULL if it is missing or dead
+ * @suspect: clean copies are not to be believed: every start drops them, until tier_metadata_trust()
  *
  * Writes the superblock (not clean, activating), the device header with the next generation, the
  * superblock again.  From here the generation on the fast device proves that it took part.
  * Return: 0 or -EIO.
  */
-int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast);
+int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast, bool suspect);
+
+/* the clean copies that were suspect are dropped, durably; active; 0 or an error as of a commit */
+int tier_metadata_trust(struct tier_metadata *md);
 
 /**
  * tier_metadata_check_fast() - is this fast device the one the metadata belong to, and up to date?
@@ -122,9 +126,11 @@ int tier_metadata_checkpoint(struct tier_metadata *md);
  * tier_metadata_resize() - change the geometry; loaded, not active, nothing in the journal
  * @md: loaded
  * @g: from tier_geometry_resize() of the current one; the pages of new slots are written first
+ * @new_fast: another fast device is going to be attached: the old one is behind for good from here on, for in
+ *	the new geometry what the records say of it may not be true any more
  * Return: 0, -ENOSPC metadata device too small, -EIO.
  */
-int tier_metadata_resize(struct tier_metadata *md, const struct tier_geometry *g);
+int tier_metadata_resize(struct tier_metadata *md, const struct tier_geometry *g, bool new_fast);
 
 /* remember the mode asked for, in the superblock; active, any thread; 0 or an error as of a commit */
 int tier_metadata_set_mode(struct tier_metadata *md, enum tier_mode mode);

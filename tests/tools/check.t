@@ -146,6 +146,11 @@ verdict 4 damaged "1 regions are marked although the last stop was clean" "inten
 meta_edit meta sb flags 0
 verdict 0 good "last stop +not clean" "intent after a power cut"
 fresh
+meta_edit meta sb flags 8
+verdict 0 good "the next start drops all clean copies" "clean copies that are suspect"
+meta_edit meta sb flags 9
+verdict 4 damaged "clean copies are still to be dropped" "... but not after a clean stop"
+fresh
 meta_edit meta sb flags 2
 verdict 4 damaged "marked \"needs check\"" "needs_check"
 dmtier_is 1 "... can be taken off" check --clear-needs-check --json ssd hdd meta

@@ -61,7 +61,7 @@ static void test_crc(void)
 static void full_sb(struct tier_sb *sb, u32 bs)
 {
 	fx_sb(sb, bs, 5000, 60000, 64);
-	sb->flags = TIER_SB_NEEDS_CHECK | TIER_SB_ACTIVATING;
+	sb->flags = TIER_SB_NEEDS_CHECK | TIER_SB_ACTIVATING | TIER_SB_SUSPECT;
 	sb->compat = 0;
 	sb->seq = 0x1122334455667788ULL;
 	sb->generation = 0x99aabbccddeeff00ULL;
@@ -172,7 +172,7 @@ static void test_sb_fields(void)
 	D->compat_ro = cpu_to_le64(4);
 	D->reserved0 = cpu_to_le32(1);
 	sb_field("an unknown compat_ro feature that uses reserved bytes", TIER_OK, "");
-	D->flags = cpu_to_le32(0x8);
+	D->flags = cpu_to_le32(0x10);
 	sb_field("unknown flags", TIER_INVALID, "flags");
 	D->mode = cpu_to_le32(TIER_MODE_TIERED);
 	sb_field("tiered mode", TIER_INVALID, "mode");

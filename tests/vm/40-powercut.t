@@ -1,6 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: GPL-2.0
 # Power cuts: crash states of random workloads and of scripted transitions, some hundreds of each; the time to start.
+# Damaged metadata.
 cd "$(dirname "$0")" || exit
 ./powercut/build || exit
-exec ./vmtap --cpus 1 cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-load.sh
+exec ./vmtap --cpus 1 cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-damage.sh cases/powercut-load.sh

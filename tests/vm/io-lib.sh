@@ -62,11 +62,15 @@ tier_up()
 # st WORD	the value behind a word of the status, or one of the first fields by name
 st()
 {
-	dmsetup status --noflush t0 | awk -v want="$1" '
-		BEGIN { split("health check settled mode block granule used free dirty_slots dirty journal", f)
-			for (i in f) if (f[i] == want) n = i + 3 }
-		{ if (n) { print $n; exit }
-		  for (i = 15; i < NF; i++) if ($i == want) { print $(i + 1); exit } }'
+	local names=(start length target health check settled mode block granule used free dirty_slots dirty journal) i w
+
+	read -ra w < <(dmsetup status --noflush t0)
+	for i in "${!names[@]}"; do
+		[ "${names[i]}" != "$1" ] || { echo "${w[i]:-}"; return; }
+	done
+	for ((i = ${#names[@]}; i < ${#w[@]} - 1; i++)); do
+		[ "${w[i]}" != "$1" ] || { echo "${w[i + 1]}"; return; }
+	done
 }
 
 msg() { dmsetup message t0 0 "$@"; }

@@ -319,13 +319,13 @@ dev_bad()
 	)"
 }
 
-# dev_slow NAME READ_MS [WRITE_MS]	every request takes that much longer
+# dev_slow NAME READ_MS [WRITE_MS [FLUSH_MS]]	every request takes that much longer
 dev_slow()
 {
 	local backing sectors
 
 	read -r backing sectors <"$LIB_STATE/$1.map"
-	dev_table "$1" "0 $sectors delay $backing 0 $2 $backing 0 ${3:-$2}"
+	dev_table "$1" "0 $sectors delay $backing 0 $2 $backing 0 ${3:-$2} $backing 0 ${4:-${3:-$2}}"
 }
 
 # dev_drop_writes NAME		writes are acknowledged and forgotten

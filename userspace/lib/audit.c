@@ -799,6 +799,10 @@ static int audit_flags(struct walk *w)
 	if (w->clean && (sb->flags & TIER_SB_ACTIVATING))
 		find(w->a, AUDIT_ERROR, "superblock", -1, -1,
 		     "says both stopped in order and being activated");
+	if (sb->flags & TIER_SB_SUSPECT)
+		find(w->a, w->clean ? AUDIT_ERROR : AUDIT_NOTE, "superblock", -1, -1,
+		     w->clean ? "says both stopped in order and that clean copies are still to be dropped" :
+		     "the slow device was written to by others: the next start drops all clean copies");
 	if (w->clean && sb->tail_txn != sb->head_txn + 1)
 		find(w->a, AUDIT_ERROR, "superblock", -1, -1,
 		     "says stopped in order, but transactions %llu to %llu are not in the pages",

@@ -117,4 +117,21 @@ ok "two: load" dmsetup load t0 "$WORK/both"
 ok "two: the new table resumes" dmsetup resume t0
 ok "two: the data are there" same "$WORK/new" $T 0 512
 ok "two: remove" stop t0
+
+# in the middle of anything, with a disk that takes its time
+format_set --block-size 64k >"$WORK/out" 2>&1
+for what in flush "mode writethrough" "promote 65536 32768" "demote 0 131072" "policy hotspot" "invalidate 65536 4096"; do
+	ok "create" dmsetup create t0 --table "$(words writeback 32)"
+	wr $T 0 512 "$WORK/new"
+	sync $T
+	dev_slow hdd 300
+	# shellcheck disable=SC2086
+	ok "$what" msg t0 $what
+	ok "removed meanwhile" timeout 30 dmsetup remove t0
+	dev_ok hdd
+done
+ok "check" "$DMTIER" check "$SSD" "$HDD" "$META"
+ok "create" dmsetup create t0 --table "$(words writeback 32)"
+ok "the data are there" same "$WORK/new" $T 0 512
+ok "remove" stop t0
 done_testing

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # vmtap: timeout=40000
+# vmtap: ignore=Buffer I/O error|blk_update_request|I/O error, dev
 #
 # The harness finds bugs: every mutant of the module is caught.  TIER_MUTANTS="12 15" tries only these.
 # shellcheck source=../powercut/lib.sh

@@ -294,7 +294,7 @@ static int do_verify(struct mdtest *t, char **argv, struct answer *a)
 
 static int do_activate(struct mdtest *t, char **argv, struct answer *a)
 {
-	return tier_metadata_activate(t->md, argv[1] ? NULL : t->fast->bdev);
+	return tier_metadata_activate(t->md, argv[1] ? NULL : t->fast->bdev, false);
 }
 
 static int run_one(struct mdtest *t)
@@ -342,7 +342,7 @@ static int do_resize(struct mdtest *t, char **argv, struct answer *a)
 	if (to_number(argv[1], &fast) || to_number(argv[2], &slow) ||
 	    tier_geometry_resize(&g, fast, slow))
 		return -EINVAL;
-	r = tier_metadata_resize(t->md, &g);
+	r = tier_metadata_resize(t->md, &g, false);
 	if (r)
 		return r;
 	for (s = g.nr_slots; s < model.nr_slots; s++)

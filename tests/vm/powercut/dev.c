@@ -5,7 +5,8 @@
  * What a device has been sent is in its memory at once, and in the log.  What of it survives a power cut is
  * decided afterwards, by crash_image(): a write is durable once a flush of its device that began after the
  * write was answered has been answered, or once it was answered itself if it has FUA.  Of all others any
- * subset may have reached the medium, sector by sector.
+ * subset may have reached the medium, sector by sector.  So it is with every other write of a device that
+ * fails; the rest of them never reach it.
  */
 #include <endian.h>
 #include <errno.h>
@@ -51,6 +52,8 @@ static _Atomic u64 clock_now = 1;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log *current;
 static struct delays delays;
+static atomic_bool failing[NR_DEVS];
+static _Atomic u64 nr_failed;
 static _Atomic u64 delay_seed;
 
 u64 tick(void)
@@ -173,33 +176,42 @@ static void serve(struct dev *d, struct pending *p)
 	struct req *r = p->req;
 	struct nbd_reply reply = { .magic = htobe32(NBD_REPLY_MAGIC) };
 	struct iovec iov[2] = { { &reply, sizeof(reply) } };
-	bool keep = r->kind != REQ_READ;
+	bool error = failing[d->index], took = !error, keep;
 	u8 *out = NULL;
 
 	memcpy(&reply.handle, p->handle, 8);
 	delay(d, r);
+	if (error && r->kind == REQ_WRITE)
+		took = atomic_fetch_add(&nr_failed, 1) & 1;
+	keep = took && r->kind != REQ_READ;
 	pthread_mutex_lock(&d->lock);
-	log_add(r);
-	if (r->kind == REQ_WRITE)
+	if (took)
+		log_add(r);
+	if (took && r->kind == REQ_WRITE)
 		memcpy(dev_mem[d->index] + r->off, r->data, r->len);
-	else if (r->kind == REQ_TRIM)
+	else if (took && r->kind == REQ_TRIM)
 		memset(dev_mem[d->index] + r->off, 0, r->len);
-	else if (r->kind == REQ_READ) {
+	else if (took && r->kind == REQ_READ) {
 		out = malloc(r->len);
 		memcpy(out, dev_mem[d->index] + r->off, r->len);
 	}
 	pthread_mutex_unlock(&d->lock);
 	delay(d, r);
 	hold(d, r);
-	r->done = tick();
+	if (error)
+		reply.error = htobe32(EIO);
+	else
+		r->done = tick();
 	iov[1].iov_base = out;
-	iov[1].iov_len = r->kind == REQ_READ ? r->len : 0;
+	iov[1].iov_len = out ? r->len : 0;
 	pthread_mutex_lock(&d->send);
 	write_all(d->sock, iov, iov[1].iov_len ? 2 : 1);
 	pthread_mutex_unlock(&d->send);
 	free(out);
-	if (!keep)
+	if (!keep) {
+		free(r->data);
 		free(r);
+	}
 	free(p);
 }
 
@@ -369,6 +381,31 @@ void dev_resize(int i, u64 size)
 			sleep_us(5000);
 	if (got != size)
 		die("%s does not get its new size", dev_paths[i]);
+}
+
+/* from now on all requests fail, or none */
+void dev_fail(int i, bool on)
+{
+	failing[i] = on;
+}
+
+/* another device takes its place, with this on it; no request is under way */
+void dev_replace(int i, const u8 *mem)
+{
+	struct req *r = calloc(1, sizeof(*r));
+
+	r->dev = i;
+	r->kind = REQ_WRITE;
+	r->fua = true;
+	r->len = dev_room[i];
+	r->data = malloc(r->len);
+	memcpy(r->data, mem, r->len);
+	pthread_mutex_lock(&devs[i].lock);
+	log_add(r);
+	memcpy(dev_mem[i], mem, r->len);
+	r->done = r->begin;	/* at no moment there is a part of it */
+	pthread_mutex_unlock(&devs[i].lock);
+	ioctl(devs[i].fd, BLKFLSBUF);
 }
 
 void dev_delays(const struct delays *d, u64 seed)

@@ -21,8 +21,11 @@ extern char **environ;
 u32 block_sectors;
 int dm_fua_fd = -1;
 
+bool other_fast;
+
 static int control = -1;
 static u32 minor_nr;
+static char table_line[1024];
 
 void sleep_us(u32 us)
 {
@@ -141,41 +144,68 @@ int dm_remove(void)
 	return remove_named(DM_NAME);
 }
 
-int dm_create(const char *mode, const char *policy, const char *features)
+/* put the line of the last dm_create() into the device's second place */
+static int load_table(void)
 {
 	struct dm_ioctl *io = dm_new();
-	struct dm_target_spec *spec;
-	char *line;
-	u32 words = 1;
-	const char *p;
+	struct dm_target_spec *spec = (void *)((char *)io + io->data_start);
 	int r;
 
-	r = dm_do(io, DM_DEV_CREATE);
-	if (r)
-		goto out;
-	minor_nr = minor(io->dev);
-	free(io);
-
-	io = dm_new();
-	spec = (void *)((char *)io + io->data_start);
-	line = (char *)(spec + 1);
-	for (p = features; *p; p++)
-		words += *p != ' ' && (p == features || p[-1] == ' ');
 	spec->length = nr_sectors;
 	strcpy(spec->target_type, "tier");
-	snprintf(line, 1024, "%s %s %s %u %u %s %s %s", dev_paths[FAST], dev_paths[SLOW], dev_paths[META],
-		 block_sectors, words, mode, features, policy);
+	strcpy((char *)(spec + 1), table_line);
 	io->target_count = 1;
 	r = dm_do(io, DM_TABLE_LOAD);
 	free(io);
-	io = dm_new();
-	if (!r)
-		r = dm_do(io, DM_DEV_SUSPEND);	/* without the flag: resume */
-	if (r)
-		dm_remove();
-out:
+	return r;
+}
+
+static int suspend_or_resume(u32 flags)
+{
+	struct dm_ioctl *io = dm_new();
+	int r;
+
+	io->flags = flags;
+	r = dm_do(io, DM_DEV_SUSPEND);
 	free(io);
 	return r;
+}
+
+int dm_create(const char *mode, const char *policy, const char *features)
+{
+	struct dm_ioctl *io = dm_new();
+	u32 words = 1 + other_fast;
+	const char *p;
+	int r;
+
+	for (p = features; *p; p++)
+		words += *p != ' ' && (p == features || p[-1] == ' ');
+	snprintf(table_line, sizeof(table_line), "%s %s %s %u %u %s %s%s %s", dev_paths[FAST], dev_paths[SLOW],
+		 dev_paths[META], block_sectors, words, mode, other_fast ? "accept_new_fast " : "", features, policy);
+	r = dm_do(io, DM_DEV_CREATE);
+	minor_nr = r ? minor_nr : minor(io->dev);
+	free(io);
+	if (r)
+		return r;
+	r = load_table();
+	if (!r)
+		r = suspend_or_resume(0);
+	if (r)
+		dm_remove();
+	return r;
+}
+
+/* the same table anew; something happens while the device is suspended */
+int dm_reload(void (*between)(void))
+{
+	int r = load_table();
+
+	if (!r)
+		r = suspend_or_resume(DM_SUSPEND_FLAG);
+	if (r)
+		return r;
+	between();
+	return suspend_or_resume(0);
 }
 
 int dm_open(void)

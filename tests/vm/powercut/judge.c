@@ -150,6 +150,7 @@ struct trial {
 	u64 cut;		/* in the life, for the history */
 	char step[200];
 	bool failed;
+	bool refuse;		/* another fast device under dirty data: it must not start */
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -243,8 +244,8 @@ static bool start(struct trial *t, struct rng *r, const char *mode)
 	const char *policy = random_policy(r);
 	int e;
 
-	/* the tool takes a device that has become smaller for the wrong one */
-	if (rng_percent(r, check_percent) && !paper_shrunk && !check(t))
+	/* to the tool, a device that has become smaller, or is another one, or was written to, is the wrong one */
+	if (rng_percent(r, check_percent) && !paper_shrunk && !paper_new_fast && !paper_changed && !check(t))
 		return false;
 	e = dm_create(mode, policy, rng_percent(r, 50) ? "commit_ms 10" : "idle_ms 20 commit_ms 30");
 	if (e) {
@@ -357,6 +358,10 @@ static bool on_paper(struct trial *t, const struct image *state, u64 *values)
 
 	if (!r)
 		return true;
+	if (r == 2 && t->plan->fast) {
+		t->refuse = true;
+		return false;
+	}
 	step(t, "on paper");
 	fail(t, "%s", why);
 	if (r > 0)
@@ -479,6 +484,15 @@ static void judge_counts(struct trial *t)
 		fail(t, "%s slots are in use after the start, %llu are on paper", used, (unsigned long long)paper_used);
 }
 
+/* another device is in the fast device's place */
+static void put_fast(struct image *state, const struct plan *p)
+{
+	if (!p->fast)
+		return;
+	memcpy(state->mem[FAST], p->fast, dev_room[FAST]);
+	memset(state->changed[FAST], true, dev_room[FAST] / IMAGE_CHUNK + 1);
+}
+
 /**
  * judge_paper() - judge one state without starting it
  * @l: life
@@ -498,9 +512,10 @@ bool judge_paper(const struct life *l, const struct plan *p)
 		values = calloc(max_sectors, sizeof(*values));
 	}
 	crash_image(&state, &l->base, l->log, p->cut, p->fates, &r);
+	put_fast(&state, p);
 	nr_paper++;
 	if (!on_paper(&t, &state, values))
-		return false;
+		return t.refuse;
 	step(&t, "on paper");
 	return judge_values(&t, values);
 }
@@ -530,11 +545,19 @@ bool judge(const struct life *l, const struct plan *p, u64 *values)
 		again = calloc(max_sectors, sizeof(*again));
 	}
 	crash_image(&state, &l->base, l->log, p->cut, p->fates, &r);
+	put_fast(&state, p);
 	log_free(dev_log_take());
 	begin = tick();
 	dev_load(&state);
 	nr_states++;
-	if (!on_paper(&t, &state, again) || !start(&t, &r, random_mode(&r)))
+	if (!on_paper(&t, &state, again)) {
+		if (t.refuse && !dm_create(random_mode(&r), random_policy(&r), "commit_ms 10")) {
+			fail(&t, "dirty data are on another fast device, and it starts");
+			stop(&t);
+		}
+		return t.refuse && !t.failed;
+	}
+	if (!start(&t, &r, random_mode(&r)))
 		return false;
 	loaded = now();
 	judge_counts(&t);

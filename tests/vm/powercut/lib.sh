@@ -18,6 +18,8 @@ modprobe dm-switch || skip_case "no dm-switch"
 POWERCUT_CACHE=$(lib_null_blk cache 8) || skip_case "no null_blk"
 export POWERCUT_CACHE
 
+STATES=0	# judged in this case
+
 # powercut DESCRIPTION OPTION...
 powercut()
 {
@@ -26,9 +28,17 @@ powercut()
 	shift
 	if "$POWERCUT" "$@" >"$WORK/powercut" 2>&1; then
 		pass "$desc: $(sed -n 's/^# powercut: //p' "$WORK/powercut" | paste -sd ';')"
+		STATES=$(awk -v n="$STATES" 'match($0, /[0-9]+ states judged/) { n += substr($0, RSTART) } END { print n }' "$WORK/powercut")
 	else
 		fail "$desc"
 		head -n 300 "$WORK/powercut"
 		klog | grep tier | tail -n 20 | diag
 	fi
+}
+
+# at_least STATES	so many were judged, or it was no test
+at_least()
+{
+	[ "$STATES" -ge "$1" ]
+	is $? 0 "$STATES states in all, of at least $1"
 }

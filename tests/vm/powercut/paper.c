@@ -120,20 +120,31 @@ static bool read_metadata(struct paper *p, const u8 *meta, char *why, size_t siz
 	return true;
 }
 
+bool paper_shrunk;	/* the fast device is smaller than the metadata say */
+bool paper_new_fast;	/* it is not the one that the records are of */
+u64 paper_generation;	/* of the superblock */
+u64 changed_generation;	/* the slow device was written to by others after the life with this one; 0: never */
+bool paper_changed;	/* so no clean copy is to be believed */
+
+/* is it the fast device that the records are of, or one that is to be taken in as a new one? */
 static bool check_header(struct paper *p, const u8 *fast, char *why, size_t size)
 {
 	struct tier_dev_header h;
 	const char *text = "";
+	enum tier_verify v = tier_unpack_dev_header(fast, &h, &text);
 
-	if (tier_unpack_dev_header(fast, &h, &text) != TIER_OK) {
-		snprintf(why, size, "fast device's header: %s", text);
-		return false;
-	}
-	if (h.generation == p->sb.generation ||
-	    (h.generation + 1 == p->sb.generation && (p->sb.flags & TIER_SB_ACTIVATING)))
+	paper_new_fast = false;
+	if (v == TIER_OK && (h.generation == p->sb.generation ||
+			     (h.generation + 1 == p->sb.generation && (p->sb.flags & TIER_SB_ACTIVATING))))
 		return true;
-	snprintf(why, size, "fast device has generation %llu, metadata %llu", (unsigned long long)h.generation,
-		 (unsigned long long)p->sb.generation);
+	paper_new_fast = other_fast && (v == TIER_BLANK || (v == TIER_OK && h.generation < p->sb.generation));
+	if (paper_new_fast)
+		return true;
+	if (v != TIER_OK)
+		snprintf(why, size, "fast device's header: %s", text);
+	else
+		snprintf(why, size, "fast device has generation %llu, metadata %llu", (unsigned long long)h.generation,
+			 (unsigned long long)p->sb.generation);
 	return false;
 }
 
@@ -165,7 +176,6 @@ static void slow_values(const struct image *state, u64 nr, unsigned long *values
 
 u64 paper_differing;	/* sectors of clean copies, in marked regions, that differ from the slow device */
 u64 paper_dirty;	/* granules */
-bool paper_shrunk;	/* the fast device is smaller than the metadata say */
 u64 paper_used;		/* slots in which anything is left after recovery */
 
 /**
@@ -176,7 +186,8 @@ u64 paper_used;		/* slots in which anything is left after recovery */
  * @size: of @why
  * @where: the sector concerned
  *
- * Return: 0; -1: it would not start; 1: a copy called clean differs from the slow device.
+ * Return: 0; -1: it would not start; 1: a copy called clean differs from the slow device; 2: it has to be
+ * refused, since dirty data are on another fast device.
  */
 int paper_values(const struct image *state, unsigned long *values, char *why, size_t size, unsigned long *where)
 {
@@ -195,6 +206,9 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 		r = -1;
 		goto out;
 	}
+	paper_generation = p.sb.generation;
+	paper_changed = (p.sb.flags & TIER_SB_CLEAN && paper_generation == changed_generation) ||
+			(p.sb.flags & TIER_SB_SUSPECT);
 	paper_shrunk = g->devs[0].sectors > dev_size[FAST] / SECTOR;
 	slots_now = (dev_size[FAST] / SECTOR - g->devs[0].data_start) >> g->block_shift;
 	slow_values(state, nr_sectors, values);
@@ -203,10 +217,18 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 		const struct tier_record *rec = &p.slots[s];
 		u64 block = tier_from_block(rec->block), first = block << g->block_shift, i;
 		u32 region = tier_block_region(g, rec->block);
-		bool marked = !(p.sb.flags & TIER_SB_CLEAN) && (p.intent[region / 64] >> region % 64 & 1);
+		bool marked = paper_changed ||
+			      (!(p.sb.flags & TIER_SB_CLEAN) && (p.intent[region / 64] >> region % 64 & 1));
 		const u8 *data = state->mem[FAST] + (g->devs[0].data_start + (s << g->block_shift)) * SECTOR;
 
 		if (!(rec->flags & TIER_REC_MAPPED) || !rec->valid)
+			continue;
+		if (paper_new_fast && rec->dirty) {
+			snprintf(why, size, "block %llu is dirty on another fast device", (unsigned long long)block);
+			r = 2;
+			goto out;
+		}
+		if (paper_new_fast)
 			continue;
 		if (mapped[block]) {
 			snprintf(why, size, "block %llu is in two slots", (unsigned long long)block);

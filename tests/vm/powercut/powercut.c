@@ -5,6 +5,7 @@
  *	powercut [-b BLOCK-KIB] [-m MODE] [-n STATES] [-t SECONDS] [-s SEED] [-p PAPER] [-c CHECK] [-v]	random
  *	powercut -x [-S SCRIPT] [-e STEP] [-k STATES] [-r RECOVERY] ...			scripts
  *	powercut -F									figures: what a power cut costs
+ *	powercut -D [-n STATES] ...							damaged metadata
  *	powercut -l									lists the scripts
  *
  * Runs in a virtual machine with nbd and the modules loaded, and DMTIER in the environment.
@@ -268,12 +269,12 @@ int main(int argc, char **argv)
 {
 	u64 states = 300, limit = 3600, seed = 1, *zero;
 	const char *mode = NULL, *script = NULL;
-	bool scripts = false, figures = false;
+	bool scripts = false, figures = false, damage = false;
 	u32 step = 1, each = 3, recovery = 1;
 	size_t i;
 	int c, status = 0;
 
-	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:r:lFv")) != -1)
+	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:r:lFDv")) != -1)
 		switch (c) {
 		case 'b':
 			block_kib = atoi(optarg);
@@ -317,6 +318,9 @@ int main(int argc, char **argv)
 		case 'F':
 			figures = true;
 			break;
+		case 'D':
+			damage = true;
+			break;
 		case 'l':
 			for (i = 0; i < nr_scripts; i++)
 				printf("%-20s %s\n", script_name(i), script_covers(i));
@@ -337,6 +341,8 @@ int main(int argc, char **argv)
 	oracle_begin_life(zero);
 	if (figures) {
 		figures_run();
+	} else if (damage) {
+		damage_run(seed, states);
 	} else if (scripts) {
 		for (i = 0; i < nr_scripts; i++)
 			if (script && !listed(script, script_name(i)))

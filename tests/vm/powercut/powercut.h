@@ -11,6 +11,7 @@
  *	judge.c		recovery of one state, and everything that is asked of it
  *	script.c	short scenarios, cut after every step
  *	figures.c	what a power cut costs
+ *	damage.c	metadata that are damaged
  *	powercut.c	main
  */
 #ifndef POWERCUT_H
@@ -124,6 +125,8 @@ void image_free(struct image *i);
 void dev_save(struct image *i);
 void dev_load(const struct image *i);
 void dev_resize(int dev, u64 size);
+void dev_fail(int dev, bool on);
+void dev_replace(int dev, const u8 *mem);
 void dev_crash(struct image *to, const struct image *base, const u8 fates[NR_DEVS], struct rng *r);
 void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[NR_DEVS],
 		 struct rng *r);
@@ -131,9 +134,11 @@ void crash_image(struct image *to, const struct image *base, const struct log *l
 /* ---- dm.c ---- */
 
 extern u32 block_sectors;
+extern bool other_fast;		/* the fast device may be another one, which is to be taken in */
 
 int dm_create(const char *mode, const char *policy, const char *features);
 void dm_fua_open(void);
+int dm_reload(void (*between)(void));
 int dm_remove(void);
 int dm_open(void);
 extern int dm_fua_fd;	/* no flush gets through here, see dm_fua_open(); -1: can't be had */
@@ -201,7 +206,8 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 
 #ifndef POWERCUT_TYPES
 extern u64 paper_differing, paper_dirty, paper_used;
-extern bool paper_shrunk;
+extern bool paper_shrunk, paper_new_fast, paper_changed;
+extern u64 paper_generation, changed_generation;
 #endif
 
 /* ---- judge.c ---- */
@@ -217,6 +223,7 @@ struct life {
 struct plan {
 	u64 cut;
 	u8 fates[NR_DEVS];
+	const u8 *fast;		/* this is in the fast device's place then; NULL: the fast device */
 	u64 seed;
 	bool thorough;		/* evictions, flush, mode switch, second cut */
 	u32 second;		/* power cuts in the recovery itself */
@@ -244,6 +251,10 @@ void run_steps(const char *const *steps, u32 times);
 /* ---- figures.c ---- */
 
 void figures_run(void);
+
+/* ---- damage.c ---- */
+
+void damage_run(u64 seed, u64 nr);
 
 /* ---- powercut.c ---- */
 

@@ -14,9 +14,18 @@
  *	w write, f write with FUA, r read, d discard, F flush, M message, S wait until status KEY is VALUE, z sleep ms
  *	b request or flush: in the background; j wait for these
  *	L device ms: from now on its writes are answered so much later than they take effect
- * Blocks below 0 count from the end.  Sectors from 1000 on count in blocks: 1002 is two whole blocks.  In a message, "all" is the range of the whole
- * device, "blocks FIRST COUNT" that of these blocks.
+ *	E device 1: from now on its requests fail; E device 0: no more
+ *	N suspend, a blank fast device takes the place of the one that is there, and resume with the table anew
+ * Blocks below 0 count from the end.  Sectors from 1000 on count in blocks: 1002 is two whole blocks.  In a
+ * message, "all" is the range of the whole device, "blocks FIRST COUNT" that of these blocks.
  */
+enum new_fast {
+	FAST_SAME,
+	FAST_BLANK,		/* at the start of the life that is judged, a blank device is in its place */
+	FAST_STALE,		/* or itself, as it was a life before */
+	FAST_LIVE,		/* or a blank one, in the middle, by the step N */
+};
+
 struct script {
 	const char *name, *covers, *mode, *features;
 	const char *const *steps;
@@ -29,6 +38,8 @@ struct script {
 	/* other sizes in that life, and the sizes then: the fast device in so many times the usual slots */
 	u32 fast_before, fast_then;
 	u32 less_blocks, less_sectors;	/* so much shorter is the tier device before */
+	enum new_fast new_fast;
+	bool slow_changed;	/* between the two, by others */
 };
 
 #define STEPS(...)	(const char *const []){ __VA_ARGS__, NULL }
@@ -109,6 +120,25 @@ static const struct script scripts[] = {
 	{ "shrink-fast-crash", "resize: fast device shrunk; crash during recovery", "writeback", "commit_ms 30", STEPS("w 1 0 8", "F"),
 		.fast_before = 3, .fast_then = 1, .crashes = 6,
 		.before = STEPS("w 0 0 1002", "F", "r 2 0 1030", "w 1 0 8", "w 2 0 8", "r 32 0 1100") },
+	{ "new-fast", "another fast device: a blank one, after a crash", "writethrough", "commit_ms 30", STEPS("r 0 0 1002", "w 0 0 8",
+		"F", "w 1 0 3"), .new_fast = FAST_BLANK, .crashes = 3, .before = STEPS("r 0 0 1004", "F", "w 0 0 8", "w 1 0 3", "F", "w 2 0 8") },
+	{ "new-fast-clean", "another fast device: a blank one, after a stop", "writeback", "commit_ms 30", STEPS("w 0 0 8", "F", "w 1 0 3"),
+		.new_fast = FAST_BLANK, .before = STEPS("w 0 0 1003", "r 4 0 1002", "M flush", "S flush idle") },
+	{ "new-fast-stale", "another fast device: an earlier state of it", "writethrough", "commit_ms 30", STEPS("r 0 0 1002", "w 0 0 8", "F"),
+		.new_fast = FAST_STALE, .crashes = 2, .before = STEPS("r 0 0 1004", "w 0 0 8", "w 2 0 1001", "F", "w 1 0 8") },
+	{ "new-fast-grown", "another fast device: a larger one, and the slow device grown", "writeback", "commit_ms 30", STEPS("r -3 0 1003",
+		"w -1 0 8", "F"), .new_fast = FAST_BLANK, .fast_before = 1, .fast_then = 3, .less_sectors = 2,
+		.before = STEPS("r -3 0 1003", "w 0 0 1002", "M flush", "S flush idle") },
+	{ "slow-changed", "the slow device was written to by others", "writeback", "commit_ms 30", STEPS("r 0 0 1001", "w 0 0 8", "F"),
+		.slow_changed = true, .before = STEPS("r 0 0 1004", "w 1 0 8", "M flush", "S flush idle") },
+	{ "fast-dies", "another fast device: it dies and a blank one takes its place while the device lives", "writethrough",
+		"commit_ms 30", STEPS("r 0 0 1003", "w 0 0 8", "F", "w 1 0 8", "E fast 1", "w 1 0 8", "w 0 8 8", "F", "r 0 0 1002",
+		"f 2 0 8", "r 5 0 1001", "w 6 0 8", "F", "N", "r 1 0 1001", "w 0 0 8", "F", "w 1 3 2", "F"), .new_fast = FAST_LIVE },
+	{ "fast-errors", "errors of the fast device", "writeback", "commit_ms 30 idle_ms 60000", STEPS("w 0 0 1002", "r 4 0 1001", "F",
+		"E fast 1", "w 0 0 8", "w 1 8 8", "w 3 0 8", "w 4 0 8", "r 6 0 1001", "E fast 0", "z 50", "w 0 0 8", "F", "w 1 0 8", "F") },
+	{ "slow-errors", "errors of the slow device, while data are written back", "writeback", "commit_ms 10 idle_ms 60000", STEPS(
+		"w 0 0 1002", "F", "E slow 1", "M flush", "S flush failed", "w 0 0 8", "w 1 0 8", "E slow 0", "M flush", "S flush idle",
+		"w 1 0 8", "F") },
 };
 
 const size_t nr_scripts = sizeof(scripts) / sizeof(scripts[0]);
@@ -216,6 +246,30 @@ static void set_held(const char *s)
 	dev_delays(&d, 1);
 }
 
+static void set_failing(const char *s)
+{
+	char name[16];
+	int i, on;
+
+	if (sscanf(s, "%15s %d", name, &on) != 2)
+		die("script: E %s?", s);
+	for (i = 0; i < NR_DEVS; i++)
+		if (!strcmp(name, dev_names[i]))
+			dev_fail(i, on);
+}
+
+/* ---- other fast devices ---- */
+
+static u8 *blank;		/* but for its header, where it holds anything */
+static u64 replaced_at;		/* while the device lived; 0: not at all */
+
+static void replace_fast(void)
+{
+	replaced_at = now();
+	dev_fail(FAST, false);
+	dev_replace(FAST, blank);
+}
+
 static void run_step(int fd, const char *s)
 {
 	char key[32], value[32];
@@ -238,6 +292,13 @@ static void run_step(int fd, const char *s)
 		break;
 	case 'L':
 		set_held(s + 2);
+		break;
+	case 'E':
+		set_failing(s + 2);
+		break;
+	case 'N':
+		if (dm_reload(replace_fast))
+			complain("the table does not load with a new fast device");
 		break;
 	case 'F':
 		do_flush(fd);
@@ -313,34 +374,68 @@ static void sizes(const struct script *s, bool before)
 	dev_resize(FAST, dev_room[FAST] - (3 - (scale ? scale : 1)) * full_slots() * block_sectors * SECTOR);
 }
 
+/* what is there now, on paper, is what the next life begins with */
+static bool read_on_paper(const struct script *s, struct image *state, u64 *values)
+{
+	char why[300];
+	u64 where = 0;
+	int bad;
+
+	dev_save(state);
+	bad = paper_values(state, values, why, sizeof(why), &where);
+	if (bad)
+		complain("script %s: after the life before: %s", s->name, why);
+	oracle_begin_life(values);
+	return !bad;
+}
+
+static void live_before(const struct script *s, struct life *l)
+{
+	begin_life(l, s->mode, "lru 0", s->features);
+	run_steps(s->before, 1);
+	l->end = now();
+	end_life(l);
+}
+
 /*
  * What the judged life begins with: new metadata, or what is left after an earlier life.  The values are what
- * the format says that the sectors read as then.
+ * the format says that the sectors read as then.  @fast becomes what the fast device held that is replaced.
  */
-static bool prepare(const struct script *s, u64 *values, struct rng *r)
+static bool prepare(const struct script *s, u64 *values, u8 *fast, struct rng *r)
 {
 	struct life l = { 0 };
 	struct image state;
 	char why[300];
 	u64 where = 0, sector;
+	u8 *next = blank;
+	bool good;
 	int bad;
 
+	other_fast = false;
+	replaced_at = changed_generation = 0;
 	sizes(s, true);
 	format_devices();
 	for (sector = 0; sector < nr_sectors; sector++)
 		values[sector] = oracle_value(dev_mem[SLOW] + sector * SECTOR, sector);
 	oracle_begin_life(values);
 	if (!s->before) {
+		other_fast = s->new_fast == FAST_LIVE;
 		sizes(s, false);
 		return true;
 	}
 	image_new(&l.base);
 	image_new(&state);
-	begin_life(&l, s->mode, "lru 0", s->features);
-	run_steps(s->before, 1);
-	l.end = now();
-	end_life(&l);
-	if (s->crashes) {
+	live_before(s, &l);
+	if (s->new_fast == FAST_STALE) {
+		next = malloc(dev_room[FAST]);
+		memcpy(next, dev_mem[FAST], dev_room[FAST]);
+		log_free(l.log);
+		if (read_on_paper(s, &state, values))
+			live_before(s, &l);
+		else
+			l.log = NULL;
+	}
+	if (s->crashes && l.log) {
 		/* rather one in which recovery has copies to drop that are not the slow device's any more */
 		u32 tries = rng_percent(r, 70) ? 60 : 1;
 
@@ -358,14 +453,24 @@ static bool prepare(const struct script *s, u64 *values, struct rng *r)
 	}
 	log_free(l.log);
 	sizes(s, false);
-	dev_save(&state);
-	bad = paper_values(&state, values, why, sizeof(why), &where);
-	if (bad)
-		complain("script %s: after the life before: %s", s->name, why);
-	oracle_begin_life(values);
+	if (s->new_fast) {
+		other_fast = true;
+		memcpy(fast, dev_mem[FAST], dev_room[FAST]);
+		dev_replace(FAST, next);
+		if (next != blank)
+			free(next);
+	}
+	good = read_on_paper(s, &state, values);
+	if (good && s->slow_changed) {
+		/* the head of the device is part of the fingerprint */
+		oracle_fill(state.mem[SLOW], 0, 16, oracle_new_id());
+		dev_replace(SLOW, state.mem[SLOW]);
+		changed_generation = paper_generation;
+		good = read_on_paper(s, &state, values);
+	}
 	image_free(&state);
 	image_free(&l.base);
-	return !bad;
+	return good;
 }
 
 /* ---- judging ---- */
@@ -382,8 +487,30 @@ static void count(struct counts *c)
 	c->failures += nr_failures;
 }
 
-static void judge_all(const struct script *s, const struct life *l, u64 *values, struct rng *r, u32 step, u32 states,
-		      u32 recovery, struct counts *counts)
+/*
+ * Which fast device is there after the cut: the last one, the one before it (@fast; in what state is left to
+ * chance if it was taken out of a device that lived), or another blank one.
+ */
+static const u8 *choose_fast(const struct life *l, u64 cut, const u8 *fast, struct rng *r)
+{
+	static const u8 fates[NR_DEVS] = { FATE_MIXED, FATE_LOST, FATE_LOST };
+	static struct image before;
+	u32 n = rng_below(r, 5);
+
+	if (!other_fast || n < 2)
+		return NULL;
+	if (n == 2 || (replaced_at && cut <= replaced_at))
+		return blank;
+	if (!replaced_at)
+		return fast;
+	if (!before.mem[FAST])
+		image_new(&before);
+	crash_image(&before, &l->base, l->log, replaced_at, fates, r);
+	return before.mem[FAST];
+}
+
+static void judge_all(const struct script *s, const struct life *l, u64 *values, const u8 *fast, struct rng *r, u32 step,
+		      u32 states, u32 recovery, struct counts *counts)
 {
 	static const u8 first[3][NR_DEVS] = {
 		{ FATE_LOST, FATE_LOST, FATE_LOST }, { FATE_KEPT, FATE_LOST, FATE_KEPT }, { FATE_LOST, FATE_KEPT, FATE_KEPT },
@@ -403,6 +530,7 @@ static void judge_all(const struct script *s, const struct life *l, u64 *values,
 				p.fates[d] = k < 3 ? first[k][d] : rng_below(r, NR_FATES);
 			if (s->shred && k)
 				p.fates[META] = FATE_SHREDDED;
+			p.fast = choose_fast(l, p.cut, fast, r);
 			if (!step || n % step != step - 1) {
 				judge_paper(l, &p);
 			} else if (!judge(l, &p, values)) {
@@ -429,15 +557,21 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 	struct rng r = { seed + i };
 	u64 *values = calloc(max_sectors, sizeof(*values));
 	struct counts before = { 0 }, after = { 0 };
+	u8 *fast = calloc(1, dev_room[FAST]);
 	u32 round;
 
+	if (!blank) {
+		blank = malloc(dev_room[FAST]);
+		memset(blank, 0xa5, dev_room[FAST]);
+		memset(blank, 0, IMAGE_CHUNK);
+	}
 	count(&before);
 	for (round = 0; round < (s->crashes ? s->crashes : 1) && nr_failures < max_failures && time_left(); round++) {
 		struct life l = { 0 };
 		size_t n;
 
 		image_new(&l.base);
-		if (prepare(s, values, &r)) {
+		if (prepare(s, values, fast, &r)) {
 			if (s->slow_meta)
 				dev_delays(&(struct delays){ 100, { 0, 0, 40000 }, 0 }, seed);
 			begin_life(&l, s->mode, "lru 0", s->features);
@@ -446,7 +580,9 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 			run_steps(s->steps, s->times ? s->times : 1);
 			end_life(&l);
 			dev_delays(&(struct delays){ 0 }, 0);
-			judge_all(s, &l, values, &r, step, states, recovery, &after);
+			dev_fail(FAST, false);
+			dev_fail(SLOW, false);
+			judge_all(s, &l, values, fast, &r, step, states, recovery, &after);
 			log_free(l.log);
 		}
 		image_free(&l.base);
@@ -458,6 +594,9 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 	       (unsigned long long)(after.states - before.states), (unsigned long long)(after.recovery - before.recovery),
 	       (unsigned long long)(after.failures - before.failures), s->covers);
 	fflush(stdout);
+	other_fast = false;
+	changed_generation = 0;
 	sizes(&(struct script){ 0 }, false);
 	free(values);
+	free(fast);
 }
