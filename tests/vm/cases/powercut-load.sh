@@ -17,7 +17,7 @@ sizes="16384 65536"
 ms() { echo $((($(date +%s%N) - $1) / 1000000)); }
 field() { dmsetup status --noflush t | cut -d' ' -f"$1"; }
 # sectors that have been read from a device
-sectors_read() { awk '{ print $3 }' "/sys/block/$(basename "$(readlink -f "/dev/mapper/$1")")/stat"; }
+sectors_read() { awk '{ print $3 }' "/sys/dev/block/$(stat -L -c %Hr:%Lr "/dev/mapper/$1")/stat"; }
 
 for slots in $sizes; do
 	new_dev head 2
@@ -40,7 +40,7 @@ for slots in $sizes; do
 	dd if=/dev/mapper/meta of=/dev/null bs=64k count=$((slots * 36 / 65536 + 8)) iflag=direct status=none
 	reading=$(ms "$start")
 	like "$("$dmtier" check /dev/mapper/fast /dev/mapper/slow /dev/mapper/meta)" "not clean" "$slots slots: no clean stop"
-	size=$(($("$dmtier" check --json /dev/mapper/meta | jq .metadata_blocks) * 8))
+	size=$(($("$dmtier" check --json /dev/mapper/meta 2>/dev/null | jq .metadata_blocks) * 8))
 	meta_before=$(sectors_read meta) data_before=$(($(sectors_read fast) + $(sectors_read slow)))
 	start=$(date +%s%N)
 	dmsetup create t --table "$table"
