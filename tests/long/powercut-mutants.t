@@ -14,4 +14,4 @@ make -s -C "/lib/modules/$kver/build" M="$dir/$kver" CONFIG_DEBUG_INFO_BTF_MODUL
 TIER_BUILD=$dir/$kver
 export TIER_BUILD
 powercut/build || exit
-exec ./vmtap cases/powercut-mutants.sh
+exec ./vmtap --cpus 1 cases/powercut-mutants.sh
