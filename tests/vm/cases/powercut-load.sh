@@ -29,7 +29,8 @@ for slots in $sizes; do
 	ok "$slots slots: format" "$dmtier" format --force --block-size 4k /dev/mapper/fast /dev/mapper/slow /dev/mapper/meta
 	table="0 $((slots * 16)) tier /dev/mapper/fast /dev/mapper/slow /dev/mapper/meta 8 9 writeback dirty_high 99 dirty_low 98 idle_ms 60000 commit_ms 60000 lru 0"
 	dmsetup create t --table "$table"
-	dd if=/dev/zero of=/dev/mapper/t bs=1M count=$((slots / 256)) oflag=direct conv=fdatasync status=none
+	# so much that the slots kept free stay so: nothing is written back while we look
+	dd if=/dev/zero of=/dev/mapper/t bs=1M count=$((slots * 15 / 4096)) oflag=direct conv=fdatasync status=none
 	before=$(field 13)
 	# what a power cut now would leave
 	dd if=/dev/mapper/meta of=/dev/mapper/copy bs=1M iflag=direct oflag=direct status=none

@@ -225,6 +225,10 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 		}
 		time[2] = milliseconds();
 		cuts = most || rng_percent(&r, 50) || !paper_cuts;
+		if (!cuts) {	/* no start, so nobody knows what the sectors hold now */
+			format_devices();
+			slow_values(values);
+		}
 		for (i = 0; i < cuts && nr_failures < max_failures && time_left(); i++) {
 			struct plan p = { .seed = rng_next(&r), .thorough = true, .second = paper_cuts / 4 + 1 };
 
