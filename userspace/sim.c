@@ -2,9 +2,12 @@
 /* dmtier sim: what a tier device would have made of a trace, by policy, block size and SSD size. */
 #include <errno.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <linux/err.h>
 
 #include "dmtier.h"
@@ -276,7 +279,7 @@ static void make_cells(struct sim_run *s)
 					cell->options = (struct sim_options){
 						.policy = a->policies[p], .block_sectors = a->blocks[b],
 						.keep = a->keeps[k], .extent_sectors = a->extent,
-						.delay_ms = a->delay_ms, .cancelled = &tool_cancelled,
+						.delay_ms = a->delay_ms,
 					};
 					cell->size = a->sizes[z];
 				}
@@ -409,7 +412,6 @@ static int simulate_curve(const struct sim_run *s, const char *file, const struc
 	struct sim_cell cell = { .options = {
 		.policy = a->policies[n % a->nr_policies], .block_sectors = a->blocks[n / a->nr_policies],
 		.keep = a->keeps[a->nr_keeps - 1], .extent_sectors = a->extent, .delay_ms = a->delay_ms,
-		.cancelled = &tool_cancelled,
 	} };
 	char size[TEXT_SIZE_LEN];
 	int code = TOOL_OK;
@@ -453,22 +455,73 @@ static int draw_curves(struct sim_run *s, const char *file, const struct sim_tra
 	return code;
 }
 
+/* what is being drawn, until it has the name that it is to have */
+static char *unfinished;
+
+/* Nothing else is changed by a simulation, so a signal may end it anywhere, also while it waits for a trace. */
+static void cancel(int signal)
+{
+	static const char text[] = "dmtier: cancelled\n";
+
+	(void)signal;
+	if (unfinished)
+		unlink(unfinished);
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
+		_exit(TOOL_CANCELLED | TOOL_OPERATIONAL);
+	_exit(TOOL_CANCELLED);
+}
+
+static void catch_signals(void)
+{
+	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction sa = { .sa_handler = cancel };
+	unsigned int i;
+
+	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+		sigaction(signals[i], &sa, NULL);
+}
+
+static int same_file(const char *svg, const char *file)
+{
+	struct stat a, b;
+
+	if (stat(svg, &a) || (strcmp(file, "-") ? stat(file, &b) : fstat(STDIN_FILENO, &b)) ||
+	    a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+		return TOOL_OK;
+	text_error("--mrc %s would overwrite the trace", svg);
+	return TOOL_USAGE;
+}
+
+/* A file gets its name when it is complete; what is no file is written to. */
 static int open_svg(struct sim_run *s)
 {
-	s->svg = fopen(s->a->svg, "we");
+	const char *path = s->a->svg;
+	struct stat st;
+
+	if (stat(path, &st) || S_ISREG(st.st_mode))
+		path = unfinished = text_format("%s.%ld", path, (long)getpid());
+	s->svg = fopen(path, "we");
 	if (s->svg)
 		return TOOL_OK;
 	text_error("cannot write %s: %s", s->a->svg, strerror(errno));
 	return TOOL_OPERATIONAL;
 }
 
-static int close_svg(struct sim_run *s)
+static int close_svg(struct sim_run *s, bool complete)
 {
 	bool failed = ferror(s->svg);
+	char *path = unfinished;
 
-	if (!fclose(s->svg) && !failed)
+	failed |= fclose(s->svg) != 0;
+	if (path && complete && !failed)
+		failed = rename(path, s->a->svg) != 0;
+	unfinished = NULL;
+	if (path && (failed || !complete))
+		unlink(path);
+	free(path);
+	if (!failed)
 		return TOOL_OK;
-	text_error("cannot write %s", s->a->svg);
+	text_error("cannot write %s: %s", s->a->svg, strerror(errno));
 	return TOOL_OPERATIONAL;
 }
 
@@ -543,11 +596,11 @@ static int run_trace(struct sim_run *s, const char *file)
 	if (t.backwards)
 		text_warn("%s:%llu: the time runs backwards here, %llu times in all: the clock stands still then", file,
 			  (unsigned long long)t.first_backwards, (unsigned long long)t.backwards);
-	code = s->a->svg ? open_svg(s) : TOOL_OK;
+	code = s->a->svg ? same_file(s->a->svg, file) ?: open_svg(s) : TOOL_OK;
 	if (code == TOOL_OK)
 		code = replay(s, file, &t);
 	if (s->svg)
-		closed = close_svg(s);
+		closed = close_svg(s, code == TOOL_OK);
 	sim_trace_clear(&t);
 	return code == TOOL_OK ? closed : code;
 }
@@ -618,12 +671,17 @@ static int run_sim(int argc, char **argv)
 		text_error("it takes traces");
 		code = tool_usage(&verb_sim);
 	}
+	if (code == TOOL_CONTINUE && a.svg && (!*a.svg || !strcmp(a.svg, "-"))) {
+		text_error("--mrc takes the name of a file");
+		code = TOOL_USAGE;
+	}
 	if (code == TOOL_CONTINUE && a.svg && argc - optind > 1) {
 		text_error("--mrc draws the curves of one trace");
 		code = TOOL_USAGE;
 	}
 	if (code == TOOL_CONTINUE) {
 		add_defaults(&a);
+		catch_signals();
 		code = run_traces(&a, argc - optind, argv + optind);
 	}
 	while (a.nr_policies)

@@ -159,15 +159,30 @@ if [ -w /dev/full ]; then
 	like "$ERR" "cannot write /dev/full" "... is told"
 fi
 
-# ---- cancelled ----
+# ---- the curve's file ----
+echo old >old.svg
+cp mail.csv own.csv
+dmtier_is 16 "a curve over its own trace" sim --policy lru --mrc own.csv own.csv
+like "$ERR" "would overwrite the trace" "... is refused"
+cmp -s mail.csv own.csv
+ok $? "... and the trace is as it was"
+ln own.csv linked.csv
+dmtier_is 16 "nor by another name" sim --policy lru --mrc linked.csv own.csv
+usage "takes the name of a file" --mrc - mail.csv
+
+# ---- cancelled, also while it waits for a trace ----
 mkfifo pipe
-"$DMTIER" sim pipe >/dev/null 2>err &
-exec 3>pipe
-kill -TERM $!
-cat mail.dmt >&3
+for n in 1 2; do
+	"$DMTIER" sim --mrc old.svg pipe >/dev/null 2>err &
+	pid=$!
+	[ $n = 1 ] || exec 3>pipe
+	sleep 0.2
+	kill -TERM $pid
+	wait $pid
+	is "$?" 32 "a signal ends it with its own status"
+	like "$(<err)" "cancelled" "... and it says so"
+done
 exec 3>&-
-wait $!
-is "$?" 32 "a signal ends it with its own status"
-like "$(<err)" "pipe: cancelled" "... and it says so"
+is "$(cat old.svg) $(ls | grep -c 'old.svg')" "old 1" "... and the curve's file is what it was"
 
 done_testing

@@ -189,7 +189,7 @@ static void test_failures(void)
 	u64 before = shim_allocated;
 	char why[TEXT_LEN];
 	struct sim_result r;
-	int cancelled = 1, i, failed;
+	int i, failed;
 
 	add(&t, 0, false, 0, 1);
 	is(sim_run(&t, &o, &r, why), -ENOENT, "an unknown policy");
@@ -197,9 +197,6 @@ static void test_failures(void)
 	o.policy = "lru nosuch 1";
 	is(sim_run(&t, &o, &r, why), -EINVAL, "an unknown tunable");
 	o.policy = "seqbypass next clock2q";
-	o.cancelled = &cancelled;
-	is(sim_run(&t, &o, &r, why), -EINTR, "cancelled");
-	o.cancelled = NULL;
 	for (i = 1, failed = 0; i < 100; i++) {
 		shim_alloc_fail = i;
 		if (!sim_run(&t, &o, &r, why))

@@ -18,7 +18,6 @@
 #define SEED		1	/* of the policy's pseudo-random numbers */
 #define VICTIM_BUDGET	100000U
 #define TICK_MS		1000
-#define POLL_REQUESTS	4096
 
 #define ACCESS_MS	8.0
 #define SECTOR_MS	(512 * 1000 / 150e6)
@@ -405,7 +404,7 @@ int sim_run(const struct sim_trace *trace, const struct sim_options *options, st
 	r = sim_init(&s, trace, options, result, why);
 	if (r)
 		return r;
-	for (i = 0; i < trace->nr && !r; i++) {
+	for (i = 0; i < trace->nr; i++) {
 		s.now = trace->request[i].time_us / 1000;
 		finish_copies(&s);
 		if (s.now >= s.next_tick) {
@@ -414,8 +413,6 @@ int sim_run(const struct sim_trace *trace, const struct sim_options *options, st
 			s.next_tick = s.now + TICK_MS;
 		}
 		request(&s, &trace->request[i]);
-		if (i % POLL_REQUESTS == 0 && options->cancelled && *options->cancelled)
-			r = text_why(why, -EINTR, "cancelled");
 	}
 	tier_fill_stats(s.fill, &stats);
 	result->mean_extent = stats.mean_sectors;

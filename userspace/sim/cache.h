@@ -36,7 +36,6 @@ enum sim_keep {
  * @keep: what is kept
  * @extent_sectors: for SIM_KEEP_FILL, a power of two; 0: the block
  * @delay_ms: for SIM_KEEP_COPY, until the block is resident
- * @cancelled: polled; may be NULL
  */
 struct sim_options {
 	const char *policy;
@@ -45,7 +44,6 @@ struct sim_options {
 	enum sim_keep keep;
 	u32 extent_sectors;
 	u32 delay_ms;
-	const volatile int *cancelled;
 };
 
 /**
@@ -90,7 +88,7 @@ struct sim_result {
  * @why: TEXT_LEN bytes, a sentence on failure
  *
  * The same arguments give the same result.
- * Return: 0, -EINVAL or -ENOENT (policy), -ENOMEM, or -EINTR (cancelled).
+ * Return: 0, -EINVAL or -ENOENT (policy), or -ENOMEM.
  */
 int sim_run(const struct sim_trace *trace, const struct sim_options *options, struct sim_result *result, char *why);
 
