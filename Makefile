@@ -117,13 +117,15 @@ check-debug-on:
 		$(filter-out tests/vm/60-newer-kernel.t tests/vm/harness-self.t,$(wildcard tests/vm/*.t))
 
 .PHONY: bench
-bench:			## measurements; TRACES='FILE|DIRECTORY...': of the policies, on these traces
+bench:			## dm-tier beside other caches, takes hours; TRACES='FILE|DIRECTORY...': the policies, on these traces
 ifdef TRACES
 	@$(MAKE) tools
 	@tests/bench/policies $(TRACES)
 else
-	@$(MAKE) deps
-	@$(MAKE) build
+	@tests/deps.sh --more
+	@$(MAKE) modules
+	@$(MAKE) tools
+	@$(MAKE) hddsim
 	@$(TEST_ENV) tests/bench/run
 endif
 

@@ -7,7 +7,7 @@
 #
 #   --check   install nothing; name what is missing and fail if anything is
 #   --list    print the package names
-#   --more    those too that only the long checks and the debug kernel need (must come last)
+#   --more    those too that only the long checks, the debug kernel and the bench need (must come last)
 #
 # When everything is there already it only asks dpkg and touches neither the
 # network nor the package lists.
@@ -31,8 +31,8 @@ run=(
 # What the checkers need (make lint, sanitizer builds, kernels of newer Debians).
 check=(shellcheck mandoc sparse mmdebstrap clang lld cppcheck linux-source-6.1)
 
-# What the checks that take long need, and building a kernel (tests/debug-kernel.sh).
-more=(coccinelle flex bison libelf-dev libssl-dev)
+# What the checks that take long need, building a kernel (tests/debug-kernel.sh), and the bench.
+more=(coccinelle flex bison libelf-dev libssl-dev bcache-tools)
 
 # Real packages only: dpkg-query knows no virtual ones.
 packages=("${build[@]}" "${run[@]}" "${check[@]}")
