@@ -267,33 +267,6 @@ zipf_over()	# MIB
 work_A() { zipf_over $((SSD_MIB * 3 / 4)); }
 work_A5() { zipf_over $((SSD_MIB * 5)); }
 
-work_B()
-{
-	local rw depth bs
-
-	warm
-	for rw in randread randwrite read write; do
-		bs=4k
-		[[ $rw == rand* ]] || bs=128k
-		for depth in 4 32; do
-			measure "$rw, depth $depth" "$BENCH_RUN" --rw=$rw --bs=$bs --iodepth=$depth --size="${HOT}M" --name=work
-		done
-	done
-}
-
-work_C()
-{
-	local jobs flushes
-
-	for jobs in 1 4; do
-		flushes=(--ioengine=psync --fdatasync=1 --rw=randwrite --bs=4k --numjobs="$jobs" --size="${HOT}M" --name=work)
-		renew
-		measure "cold, $jobs jobs" "$BENCH_RUN" "${flushes[@]}"
-		warm
-		measure "warm, $jobs jobs" "$BENCH_RUN" "${flushes[@]}"
-	done
-}
-
 work_D()
 {
 	sampled load "$BENCH_COLD" "${zipf[@]}" --size=$((SSD_MIB * 3 / 4))M --name=work

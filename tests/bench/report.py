@@ -18,9 +18,6 @@ IO = "iops read_p99_ms write_p99_ms hdd_per_1000 ssd_written"
 WORKLOADS = {
     "A": (ZIPF + ", over three quarters of the SSD's size", IO),
     "A5": (ZIPF + ", over five times the SSD's size", IO),
-    "B": (f"one job over {HOT}, once there; random 4 KiB, sequential 128 KiB", "iops mib_s hdd_per_1000 ssd_written"),
-    "C": (f"4 KiB random writes with fdatasync behind each, over {HOT}",
-          "iops write_p99_ms meta_per_1000 commits_per_1000"),
     "D": ("A on an empty cache: time to 80 % of what it has in the last quarter of {cold_s} s", "to_80_s final_iops"),
     "E": (f"random 4 KiB reads, depth 8, over {HOT} (hot), and sequential 1 MiB reads elsewhere (scan)",
           "kept_percent iops scan_mib_s read_p99_ms"),
