@@ -10,6 +10,7 @@
 #include "dmtier.h"
 #include "lib/dm.h"
 #include "lib/json.h"
+#include "lib/print-table.h"
 #include "lib/status-parse.h"
 #include "lib/table-line.h"
 #include "lib/text.h"
@@ -252,10 +253,7 @@ static char *health_text(const struct status *s)
 
 enum { NAME, HEALTH, MODE, SIZE, BLOCK, USED, DIRTY, READ_HITS, WRITE_HITS, POLICY, NR_COLUMNS };
 
-static const struct {
-	const char *title;
-	int flags;
-} columns[NR_COLUMNS] = {
+static const struct table_column columns[NR_COLUMNS] = {
 	[NAME] = { "NAME", 0 },
 	[HEALTH] = { "HEALTH", 0 },
 	[MODE] = { "MODE", 0 },
@@ -268,8 +266,9 @@ static const struct {
 	[POLICY] = { "POLICY", 0 },
 };
 
-static void fill_line(struct libscols_line *line, const struct device *d)
+static void fill_line(struct libscols_line *line, const void *row)
 {
+	const struct device *d = row;
 	const struct status *s = &d->s;
 	char size[TEXT_SIZE_LEN];
 
@@ -291,28 +290,6 @@ static void fill_line(struct libscols_line *line, const struct device *d)
 	scols_line_refer_data(line, WRITE_HITS,
 			      percent(hit_ratio(s, "write_hits", "write_misses")));
 	scols_line_set_data(line, POLICY, s->policy);
-}
-
-static int print_table(const struct list *l)
-{
-	struct libscols_table *table;
-	struct libscols_line *line;
-	unsigned int i;
-
-	scols_init_debug(0);
-	table = scols_new_table();
-	if (!table)
-		return TOOL_OPERATIONAL;
-	for (i = 0; i < NR_COLUMNS; i++)
-		scols_table_new_column(table, columns[i].title, 0, columns[i].flags);
-	for (i = 0; i < l->nr; i++) {
-		line = scols_table_new_line(table, NULL);
-		if (line)
-			fill_line(line, &l->devices[i]);
-	}
-	scols_print_table(table);
-	scols_unref_table(table);
-	return TOOL_OK;
 }
 
 static const char * const section_names[STATUS_NR_SECTIONS] = {
@@ -458,7 +435,8 @@ static int print(const struct list *l, bool json, bool all)
 		return code;
 	}
 	if (l->nr)
-		code = print_table(l);
+		code = print_table(columns, NR_COLUMNS, l->devices, l->nr, sizeof(*l->devices), fill_line) ?
+		       TOOL_OPERATIONAL : TOOL_OK;
 	for (i = 0; all && i < l->nr; i++)
 		print_long(&l->devices[i]);
 	for (i = 0; i < l->nr; i++)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
-#include <errno.h>
 #include <libsmartcols.h>
 #include <stdlib.h>
 
+#include "lib/print-table.h"
 #include "lib/text.h"
 #include "report.h"
 
@@ -29,10 +29,7 @@ void sim_cell_figures(struct sim_cell *cell, const struct sim_trace *trace)
 
 enum { BLOCK, SSD, POLICY, KEEP, FIGURES, NR_COLUMNS = FIGURES + SIM_NR_FIGURES };
 
-static const struct {
-	const char *title;
-	int flags;
-} columns[NR_COLUMNS] = {
+static const struct table_column columns[NR_COLUMNS] = {
 	[BLOCK] = { "BLOCK", SCOLS_FL_RIGHT },
 	[SSD] = { "SSD", SCOLS_FL_RIGHT },
 	[POLICY] = { "POLICY", 0 },
@@ -45,8 +42,9 @@ static const struct {
 	[FIGURES + SIM_BACK] = { "BACK /100", SCOLS_FL_RIGHT },
 };
 
-static void fill_line(struct libscols_line *line, const struct sim_cell *cell)
+static void fill_line(struct libscols_line *line, const void *row)
 {
+	const struct sim_cell *cell = row;
 	char buf[TEXT_SIZE_LEN];
 	unsigned int i;
 
@@ -69,24 +67,7 @@ static void fill_line(struct libscols_line *line, const struct sim_cell *cell)
 
 int sim_report_table(const struct sim_cell *cells, unsigned int nr)
 {
-	struct libscols_table *table;
-	struct libscols_line *line;
-	unsigned int i;
-
-	scols_init_debug(0);
-	table = scols_new_table();
-	if (!table)
-		return -ENOMEM;
-	for (i = 0; i < NR_COLUMNS; i++)
-		scols_table_new_column(table, columns[i].title, 0, columns[i].flags);
-	for (i = 0; i < nr; i++) {
-		line = scols_table_new_line(table, NULL);
-		if (line)
-			fill_line(line, &cells[i]);
-	}
-	scols_print_table(table);
-	scols_unref_table(table);
-	return 0;
+	return print_table(columns, NR_COLUMNS, cells, nr, sizeof(*cells), fill_line);
 }
 
 /* ---- JSON ---- */
