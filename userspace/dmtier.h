@@ -33,6 +33,12 @@ extern const struct verb verb_format, verb_check, verb_table, verb_create, verb_
 extern volatile int tool_cancelled;
 
 /**
+ * tool_catch_signals() - what SIGINT, SIGTERM and SIGHUP do, in place of setting tool_cancelled
+ * @handler: called in the signal's context; a second signal ends the program at once
+ */
+void tool_catch_signals(void (*handler)(int signal));
+
+/**
  * tool_help() - print the help of a verb on stdout
  * @v: verb
  *

@@ -29,11 +29,10 @@ static void cancel(int signal)
 	tool_cancelled = 1;
 }
 
-/* A second signal ends the program at once. */
-static void catch_signals(void)
+void tool_catch_signals(void (*handler)(int signal))
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction sa = { .sa_handler = cancel, .sa_flags = SA_RESETHAND | SA_RESTART };
+	struct sigaction sa = { .sa_handler = handler, .sa_flags = SA_RESETHAND | SA_RESTART };
 	unsigned int i;
 
 	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
@@ -144,7 +143,7 @@ static int run_verb(const struct verb *v, int argc, char **argv)
 
 	argv[0] = name;
 	text_program = name;
-	catch_signals();
+	tool_catch_signals(cancel);
 	code = v->run(argc, argv);
 	if (fflush(stdout) || ferror(stdout)) {
 		text_error("cannot write the output");

@@ -2,7 +2,6 @@
 /* dmtier sim: what a tier device would have made of a trace, by policy, block size and SSD size. */
 #include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -466,19 +465,10 @@ static void cancel(int signal)
 	(void)signal;
 	if (unfinished)
 		unlink(unfinished);
-	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0)
-		_exit(TOOL_CANCELLED | TOOL_OPERATIONAL);
+	if (write(STDERR_FILENO, text, sizeof(text) - 1) < 0) {
+		/* nobody to tell */
+	}
 	_exit(TOOL_CANCELLED);
-}
-
-static void catch_signals(void)
-{
-	static const int signals[] = { SIGINT, SIGTERM, SIGHUP };
-	struct sigaction sa = { .sa_handler = cancel };
-	unsigned int i;
-
-	for (i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
-		sigaction(signals[i], &sa, NULL);
 }
 
 static int same_file(const char *svg, const char *file)
@@ -681,7 +671,7 @@ static int run_sim(int argc, char **argv)
 	}
 	if (code == TOOL_CONTINUE) {
 		add_defaults(&a);
-		catch_signals();
+		tool_catch_signals(cancel);
 		code = run_traces(&a, argc - optind, argv + optind);
 	}
 	while (a.nr_policies)
