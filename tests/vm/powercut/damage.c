@@ -13,7 +13,6 @@
 
 #define BLOCK		4096U
 #define LIMIT_MS	2000U
-#define CHUNK		256U	/* sectors */
 
 enum kind { FLIP, FLIP_TWO, ZERO, NOISE, SWAP, OLD, TRUNCATE, NR_KINDS };
 
@@ -116,26 +115,6 @@ static bool damage(u8 *meta, const u8 *old, enum kind kind, u32 block, u32 other
 	}
 }
 
-static bool read_all(u64 *values)
-{
-	static u8 *buf;
-	int fd = dm_open();
-	u64 s;
-	u32 i, n;
-
-	if (!buf && posix_memalign((void **)&buf, 4096, CHUNK * SECTOR))
-		die("out of memory");
-	for (s = 0; s < nr_sectors; s += n) {
-		n = nr_sectors - s < CHUNK ? nr_sectors - s : CHUNK;
-		if (pread(fd, buf, n * SECTOR, s * SECTOR) != (ssize_t)(n * SECTOR))
-			break;
-		for (i = 0; i < n; i++)
-			values[s + i] = oracle_value(buf + i * SECTOR, s + i);
-	}
-	close(fd);
-	return s >= nr_sectors;
-}
-
 struct tally {
 	u64 tried, started, refused, older;
 	u64 slowest_start, slowest_refusal;
@@ -187,7 +166,7 @@ static void look(const struct image *state, const u64 *values, bool older, const
 		t->slowest_start = ms;
 	if (bad) {
 		complain("%s: it starts, though %s", what, why);
-	} else if (!read_all(got)) {
+	} else if (read_sectors(got) < nr_sectors) {
 		complain("%s: it starts and can't be read", what);
 	} else {
 		for (s = 0; s < nr_sectors && got[s] == paper[s]; s++)

@@ -169,10 +169,10 @@ static void fail(struct trial *t, const char *fmt, ...)
 	t->failed = true;
 }
 
-static bool read_values(struct trial *t, u64 *values)
+u64 read_sectors(u64 *values)
 {
 	static u8 *buf;
-	int fd = dm_open();
+	int fd = dm_open(), e;
 	u64 s;
 	u32 i, n;
 
@@ -180,14 +180,23 @@ static bool read_values(struct trial *t, u64 *values)
 		die("out of memory");
 	for (s = 0; s < nr_sectors; s += n) {
 		n = nr_sectors - s < CHUNK ? nr_sectors - s : CHUNK;
-		if (pread(fd, buf, n * SECTOR, s * SECTOR) != (ssize_t)(n * SECTOR)) {
-			fail(t, "read of %u sectors at %llu: %s", n, (unsigned long long)s, strerror(errno));
+		if (pread(fd, buf, n * SECTOR, s * SECTOR) != (ssize_t)(n * SECTOR))
 			break;
-		}
 		for (i = 0; i < n; i++)
 			values[s + i] = oracle_value(buf + i * SECTOR, s + i);
 	}
+	e = errno;
 	close(fd);
+	errno = e;
+	return s;
+}
+
+static bool read_values(struct trial *t, u64 *values)
+{
+	u64 s = read_sectors(values);
+
+	if (s < nr_sectors)
+		fail(t, "read of sectors from %llu on: %s", (unsigned long long)s, strerror(errno));
 	return s >= nr_sectors;
 }
 

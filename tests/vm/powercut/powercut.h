@@ -234,6 +234,14 @@ struct plan {
 extern u64 nr_states, nr_paper, nr_failures, nr_recovery;
 extern u32 check_percent, max_failures;
 
+/**
+ * read_sectors() - the versions of all sectors of the device that is there
+ * @values: nr_sectors of them
+ *
+ * Return: the first sector that could not be read, errno says why; nr_sectors: all have been.
+ */
+u64 read_sectors(u64 *values);
+
 bool judge(const struct life *l, const struct plan *p, u64 *values);
 bool judge_paper(const struct life *l, const struct plan *p);
 void history(const struct life *l, u64 sector, u64 cut);
