@@ -27,11 +27,20 @@ do_reset() { msg stats reset; }
 do_range()
 {
 	case $((RANDOM % 4)) in
-	0) msg promote $(any_range) ;;
+	0) bring_in promote $(any_range) ;;
 	1) msg demote $(any_range) ;;
-	2) msg pin $(any_range) ;;
+	2) bring_in pin $(any_range) ;;
 	3) msg unpin 0 $len ;;
 	esac
+}
+# refused in passthrough, and only there; the mode changes in no other process
+bring_in()
+{
+	if [ "$(st mode)" = passthrough ]; then
+		! msg "$@" 2>/dev/null || { echo "$1 in passthrough"; return 1; }
+	else
+		msg "$@"
+	fi
 }
 # these may be refused where there is dirty data
 # shellcheck disable=SC2046
@@ -80,7 +89,11 @@ ok "create" new_tier 12 96 8 64k writeback clock2q
 agitate "modes" mode
 agitate "policies" policy
 agitate "flush and set" flush set set status
+ok "writeback" msg mode writeback
 agitate "ranges" range range invalidate
+ok "passthrough" msg mode passthrough
+agitate "ranges in passthrough" range range invalidate
+ok "writeback again" msg mode writeback
 agitate "suspend" suspend noflush
 agitate "reload" reload
 ok "create" new_tier 12 96 8 16k writeback clock2q
