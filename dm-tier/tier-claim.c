@@ -13,8 +13,12 @@ static LIST_HEAD(claims);
 
 static bool uses(const struct tier *t, dev_t dev)
 {
-	return t->fast.dm->bdev->bd_dev == dev || t->slow.dm->bdev->bd_dev == dev ||
-	       t->meta_dev->bdev->bd_dev == dev;
+	u32 i;
+
+	for (i = 0; i < t->nr_devs; i++)
+		if (t->devs[i].dm->bdev->bd_dev == dev)
+			return true;
+	return t->meta_dev->bdev->bd_dev == dev;
 }
 
 /*
@@ -25,16 +29,18 @@ static const char *conflict(struct tier *t, const u8 *uuid)
 {
 	struct mapped_device *md = dm_table_get_md(t->ti->table);
 	struct tier *o;
+	u32 i;
 
 	list_for_each_entry(o, &claims, claim) {
 		if (o == t || (o->ti->table != t->ti->table && dm_table_get_md(o->ti->table) == md))
 			continue;
 		if (uses(o, t->meta_dev->bdev->bd_dev))
 			return "metadata device is in use by another active tier device";
-		if (uses(o, t->fast.dm->bdev->bd_dev))
-			return "fast device is in use by another active tier device";
-		if (uses(o, t->slow.dm->bdev->bd_dev))
-			return "slow device is in use by another active tier device";
+		for (i = 0; i < t->nr_devs; i++)
+			if (uses(o, t->devs[i].dm->bdev->bd_dev))
+				return tier_exclusive(t) ? "a data device is in use by another active tier device" :
+				       i ? "slow device is in use by another active tier device" :
+					   "fast device is in use by another active tier device";
 		if (uuid && !memcmp(uuid, o->claim_uuid, sizeof(o->claim_uuid)))
 			return "metadata with this UUID are active in another tier device";
 	}

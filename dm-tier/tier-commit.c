@@ -36,7 +36,7 @@ bool tier_flush_needed(struct tier *t, struct tier_dev *d)
 {
 	int begun, ended;
 
-	if (d == &t->fast && !tier_may_use_fast(t) && !atomic64_read(&t->nr_dirty))
+	if (d == t->fast && !tier_exclusive(t) && !tier_may_use_fast(t) && !atomic64_read(&t->nr_dirty))
 		return false;
 	/* No: no flush was under way, nothing is dirtied, and no flush began while we looked */
 	ended = atomic_read(&d->flushes_ended);
@@ -78,13 +78,15 @@ static void flush_end(struct bio *bio)
 int tier_flush_devices(struct tier *t)
 {
 	DECLARE_COMPLETION_ONSTACK(done);
-	struct flush_io f[2] = { { .d = &t->fast }, { .d = &t->slow } };
+	struct flush_io f[TIER_MAX_DEVS];
 	atomic_t pending = ATOMIC_INIT(1);
-	int i, r = 0;
+	u32 i;
+	int r = 0;
 
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < t->nr_devs; i++) {
 		struct bio *bio;
 
+		f[i].d = &t->devs[i];
 		f[i].done = &done;
 		f[i].pending = &pending;
 		if (!tier_flush_needed(t, f[i].d)) {
@@ -100,20 +102,24 @@ int tier_flush_devices(struct tier *t)
 	}
 	if (!atomic_dec_and_test(&pending))
 		wait_for_completion_io(&done);
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < t->nr_devs; i++) {
 		if (!f[i].d)
 			continue;
 		tier_dev_flush_end(f[i].d, f[i].status);
-		if (f[i].status) {
-			DMERR_LIMIT("%s: flush of the %s device failed", t->name, i ? "slow" : "fast");
-			if (!i) {
-				tier_fast_error(t, "flush", 0);
-				/* the slow device has everything, so it goes on without the fast one */
-				if (!atomic64_read(&t->nr_dirty))
-					tier_set_health(t, TIER_HEALTH_DEGRADED, "the fast device can't be flushed");
-			}
-			r = blk_status_to_errno(f[i].status);
+		if (!f[i].status)
+			continue;
+		r = blk_status_to_errno(f[i].status);
+		if (tier_exclusive(t)) {
+			tier_dev_error(t, f[i].d, "flush", 0);
+			continue;
 		}
+		DMERR_LIMIT("%s: flush of the %s device failed", t->name, i ? "slow" : "fast");
+		if (i)
+			continue;
+		tier_dev_error(t, f[i].d, "flush", 0);
+		/* the slow device has everything, so it goes on without the fast one */
+		if (!atomic64_read(&t->nr_dirty))
+			tier_set_health(t, TIER_HEALTH_DEGRADED, "the fast device can't be flushed");
 	}
 	return r;
 }
@@ -274,26 +280,53 @@ static void end_unmark(struct tier *t, bool written)
 
 /* ---- slots ---- */
 
-static void snapshot_slot(struct tier *t, tier_slot_t slot)
+/* false: it has no change of its own */
+static bool snapshot_slot(struct tier *t, tier_slot_t slot)
 {
 	struct tier_snapshot *sn = &t->snapshot[t->nr_snapshot];
-	/* only this thread takes a changed slot from its block */
+	/* only this thread takes a changed slot from its block; or a move has, which has settled that */
 	tier_block_t block = tier_slot_block(&t->map, slot);
 	struct tier_stripe *s = tier_stripe(t, block);
 	unsigned long flags;
+	u32 old;
 
 	spin_lock_irqsave(&s->lock, flags);
-	if (!tier_may_use_fast(t))
+	old = tier_slot_flags(&t->map, slot);
+	if (tier_slot_block(&t->map, slot) != block || !(old & TIER_SLOT_CHANGED)) {
+		spin_unlock_irqrestore(&s->lock, flags);
+		return false;
+	}
+	if (!tier_exclusive(t) && !tier_may_use_fast(t))
 		__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
 	sn->slot = slot;
 	sn->rec.block = block;
 	sn->rec.valid = tier_slot_valid(&t->map, slot);
 	sn->rec.dirty = tier_slot_dirty(&t->map, slot);
 	sn->rec.flags = sn->rec.valid ? tier_slot_flags(&t->map, slot) & TIER_REC_FLAGS : 0;
-	tier_slot_change_flags(&t->map, slot, TIER_SLOT_CHANGED | TIER_SLOT_FRESH, TIER_SLOT_COMMITTING);
+	/* the slot that it came from is freed by the same transaction (I6) */
+	sn->move = old & TIER_SLOT_SWITCHED ? tier_move_find(t, slot) : NULL;
+	tier_slot_change_flags(&t->map, slot, TIER_SLOT_CHANGED | TIER_SLOT_FRESH | TIER_SLOT_SWITCHED,
+			       TIER_SLOT_COMMITTING);
 	spin_unlock_irqrestore(&s->lock, flags);
 	atomic_dec(&t->nr_changed);
 	t->nr_snapshot++;
+	t->nr_snapshot_moves += !!sn->move;
+	return true;
+}
+
+/*
+ * A changed slot, or one that was changed until its block was moved away: the change belongs to the other slot
+ * now, which the search through the changed ones may have passed before.
+ */
+static void snapshot_changed(struct tier *t, tier_slot_t slot)
+{
+	tier_slot_t to;
+
+	if (snapshot_slot(t, slot) || !tier_exclusive(t))
+		return;
+	to = tier_move_target(t, slot);
+	if (to != TIER_NO_SLOT)
+		snapshot_slot(t, to);
 }
 
 /* step 2, as many as a transaction takes; true: there may be more */
@@ -302,21 +335,44 @@ static bool collect_changed(struct tier *t, u32 *word)
 	u32 nr_words = BITS_TO_LONGS(t->map.nr_slots);
 
 	t->nr_snapshot = 0;
+	t->nr_snapshot_moves = 0;
 	while ((*word = find_next_bit(t->changed_sum, nr_words, *word)) < nr_words) {
 		unsigned long bits;
 		u32 bit;
 
-		if (t->nr_snapshot + BITS_PER_LONG > t->max_snapshot)
+		if (t->nr_snapshot + t->nr_snapshot_moves + 2 * BITS_PER_LONG > t->max_snapshot)
 			return true;
 		clear_bit(*word, t->changed_sum);
 		smp_mb__after_atomic();	/* pairs with __tier_slot_changed() */
 		bits = xchg(&t->changed[*word], 0);
 		for_each_set_bit(bit, &bits, BITS_PER_LONG)
-			snapshot_slot(t, tier_to_slot(*word * BITS_PER_LONG + bit));
+			snapshot_changed(t, tier_to_slot(*word * BITS_PER_LONG + bit));
 		cond_resched();
 		++*word;
 	}
 	return false;
+}
+
+/* tiered mode: the slot's block is gone; the slot is discarded on its device before it is free */
+static void free_exclusive(struct tier *t, tier_slot_t slot, tier_block_t block, bool pinned)
+{
+	struct tier_dev *d = tier_slot_device(t, slot);
+	unsigned long flags;
+
+	atomic_dec(&d->used);
+	if (pinned)
+		atomic_dec(&d->pinned);
+	if (d->policy)
+		d->policy->type->removed(d->policy, block, tier_slot_number(t, slot),
+					 TIER_REMOVED_INVALID);
+	if (!t->discard_passdown || !bdev_max_discard_sectors(d->dm->bdev)) {
+		tier_slot_freed(t, slot);
+		return;
+	}
+	spin_lock_irqsave(&t->free_lock, flags);
+	tier_map_put(&t->map, &t->trim, slot);
+	spin_unlock_irqrestore(&t->free_lock, flags);
+	queue_work(t->wq, &t->trim_work);
 }
 
 /* step 5 for one slot: its record is durable */
@@ -328,8 +384,19 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 	bool freed = false;
 	u32 old;
 
+	if (sn->move && written)
+		tier_move_committed(t, sn->move);
 	spin_lock_irqsave(&s->lock, flags);
 	old = tier_slot_flags(&t->map, sn->slot);
+	if (!(old & TIER_SLOT_MAPPED) || tier_slot_block(&t->map, sn->slot) != block) {
+		/* its block was moved to another slot meanwhile, and what is to be recorded with it */
+		spin_unlock_irqrestore(&s->lock, flags);
+		return;
+	}
+	if (sn->move && !written) {
+		tier_move_again(t, sn->move);
+		tier_slot_change_flags(&t->map, sn->slot, 0, TIER_SLOT_SWITCHED);
+	}
 	tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_COMMITTING, 0);
 	if (written && !(old & TIER_SLOT_CHANGED))
 		tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_LOST, 0);
@@ -351,6 +418,10 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 		return;
 	if (old & TIER_SLOT_PINNED)
 		atomic_dec(&t->nr_pinned);
+	if (tier_exclusive(t)) {
+		free_exclusive(t, sn->slot, block, old & TIER_SLOT_PINNED);
+		return;
+	}
 	if (old & TIER_SLOT_TRACKED)
 		tier_fill_evicted(t->fill, tier_from_block(block));
 	t->policy->type->removed(t->policy, block, sn->slot,
@@ -361,7 +432,7 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 		trace_tier_demote(t->name, tier_block_sector(t, block), t->g.block_sectors);
 	}
 	spin_lock_irqsave(&t->free_lock, flags);
-	tier_map_put_free(&t->map, sn->slot);
+	tier_map_put(&t->map, &t->map.free, sn->slot);
 	spin_unlock_irqrestore(&t->free_lock, flags);
 }
 
@@ -389,11 +460,20 @@ enum unmark { UNMARK_NONE, UNMARK_IDLE, UNMARK_ALL };
  */
 static bool give_up_fast(struct tier *t)
 {
-	if (t->gave_up_fast || tier_may_use_fast(t))
+	if (t->gave_up_fast || tier_exclusive(t) || tier_may_use_fast(t))
 		return false;
 	t->gave_up_fast = true;
 	tier_drop_clean(t);
 	return true;
+}
+
+static void add_slot(struct tier *t, const struct tier_snapshot *sn)
+{
+	static const struct tier_record free;
+
+	tier_metadata_add_slot(t->md, sn->slot, &sn->rec);
+	if (sn->move)
+		tier_metadata_add_slot(t->md, sn->move->from, &free);
 }
 
 static int commit_changed(struct tier *t, enum unmark unmark)
@@ -417,7 +497,7 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 
 			tier_metadata_begin(t->md);
 			for (i = 0; i < n; i++)
-				tier_metadata_add_slot(t->md, t->snapshot[i].slot, &t->snapshot[i].rec);
+				add_slot(t, &t->snapshot[i]);
 			if (!more)
 				n += add_marks(t);
 			if (n)
@@ -468,6 +548,7 @@ void tier_commit_work(struct work_struct *work)
 	LIST_HEAD(commits);
 	LIST_HEAD(intents);
 	LIST_HEAD(waiters);
+	LIST_HEAD(starved);
 	bool wanted;
 	int r;
 
@@ -479,6 +560,10 @@ void tier_commit_work(struct work_struct *work)
 	wanted = t->commit_wanted;
 	t->commit_wanted = false;
 	spin_unlock_irq(&t->commit_lock);
+	spin_lock_irq(&t->io_lock);
+	list_splice_init(&t->starved, &starved);
+	spin_unlock_irq(&t->io_lock);
+	wanted |= !list_empty(&starved);
 
 	if (!list_empty(&intents))
 		mark_regions(t, &intents);
@@ -492,7 +577,15 @@ void tier_commit_work(struct work_struct *work)
 		w->r = r;
 		complete(&w->done);
 	}
-	if (tier_slots_low(t) && atomic_read(&t->nr_used))
+	if (!list_empty(&starved)) {
+		spin_lock_irq(&t->io_lock);
+		list_splice_tail(&starved, &t->trim_waiters);
+		spin_unlock_irq(&t->io_lock);
+		queue_work(t->wq, &t->trim_work);	/* at its end they try again */
+	}
+	if (tier_exclusive(t))
+		tier_move_kick(t);
+	else if (tier_slots_low(t) && atomic_read(&t->nr_used))
 		tier_reclaim_kick(t);
 }
 

@@ -242,7 +242,7 @@ static void parts_io(struct copy *c, blk_opf_t opf, work_func_t step)
 	atomic_set(&c->pending, 1);
 	for (i = 0; i < c->nr_parts; i++) {
 		struct part *p = &c->parts[i];
-		struct bio *bio = buffer_bio(c, t->fast.dm->bdev, opf, p->first, p->sectors);
+		struct bio *bio = buffer_bio(c, t->fast->dm->bdev, opf, p->first, p->sectors);
 
 		bio->bi_iter.bi_sector = part_sector(t, p);
 		bio->bi_end_io = part_end_io;
@@ -279,7 +279,7 @@ static void release_parts(struct copy *c, bool filled)
 		__tier_hold_release(s, &p->hold);
 		spin_unlock_irqrestore(&s->lock, flags);
 		if (p->error)
-			tier_fast_error(t, "write", tier_block_sector(t, p->hold.block));
+			tier_dev_error(t, t->fast, "write", tier_block_sector(t, p->hold.block));
 	}
 }
 
@@ -288,7 +288,7 @@ static void end_fill(struct work_struct *work)
 	struct copy *c = container_of(work, struct copy, work);
 	struct tier *t = c->t;
 
-	tier_dev_dirtied(&t->fast);
+	tier_dev_dirtied(t->fast);
 	release_parts(c, true);
 	if (c->io) {
 		bool more = c->nr_parts > 1 || c->parts[0].hold.mask != c->request;
@@ -362,8 +362,8 @@ static void read_slow_end(struct bio *bio)
 	c->error = bio->bi_status;
 	bio_put(bio);
 	if (c->io) {
-		WRITE_ONCE(t->slow.last, jiffies);
-		atomic_dec(&t->slow.inflight);
+		WRITE_ONCE(t->slow->last, jiffies);
+		atomic_dec(t->slow->inflight);
 		if (!c->error) {
 			answer(c);
 			tier_io_complete(c->io, BLK_STS_OK);
@@ -379,10 +379,10 @@ static void read_slow(struct copy *c)
 
 	atomic_add(c->nr_pages, &t->fill_pages);
 	if (c->io) {
-		atomic_inc(&t->slow.inflight);
-		WRITE_ONCE(t->slow.last, jiffies);
+		atomic_inc(t->slow->inflight);
+		WRITE_ONCE(t->slow->last, jiffies);
 	}
-	bio = buffer_bio(c, t->slow.dm->bdev, REQ_OP_READ | (c->io ? 0 : REQ_BACKGROUND), 0, c->sectors);
+	bio = buffer_bio(c, t->slow->dm->bdev, REQ_OP_READ | (c->io ? 0 : REQ_BACKGROUND), 0, c->sectors);
 	bio->bi_iter.bi_sector = c->start;
 	bio->bi_end_io = read_slow_end;
 	submit_bio_noacct(bio);
@@ -410,7 +410,7 @@ static u64 take_part(struct copy *c, tier_block_t block, u64 mask, u32 at, u64 m
 	slot = tier_map_lookup(&t->map, block);
 	if (slot != TIER_NO_SLOT)
 		mask &= ~tier_slot_valid(&t->map, slot);
-	else if (READ_ONCE(t->map.nr_free) <= (spare ? t->reserve / 2 : 0))
+	else if (READ_ONCE(t->map.free.nr) <= (spare ? t->reserve / 2 : 0))
 		mask = 0;
 	mask = run_around(mask, at);
 	if (!mask || (must & ~mask) || tier_in_discard(t, tier_block_sector(t, block), tier_block_len(t, block)))
@@ -642,7 +642,7 @@ static u64 write_singly(struct copy *c, struct part *p)
 		struct bio *bio;
 
 		n = min(gran, p->sectors - i);
-		bio = buffer_bio(c, t->slow.dm->bdev, REQ_OP_WRITE, p->first + i, n);
+		bio = buffer_bio(c, t->slow->dm->bdev, REQ_OP_WRITE, p->first + i, n);
 		bio->bi_iter.bi_sector = c->start + p->first + i;
 		if (!submit_bio_wait(bio))
 			written |= BIT_ULL(__ffs64(p->hold.mask) + (i >> t->g.granule_shift));
@@ -658,14 +658,14 @@ static void end_write_back(struct work_struct *work)
 	unsigned long flags;
 	u32 i, done = 0;
 
-	tier_dev_dirtied(&t->slow);
+	tier_dev_dirtied(t->slow);
 	for (i = 0; i < c->nr_parts; i++) {
 		struct part *p = &c->parts[i];
 		struct tier_stripe *s = tier_stripe(t, p->hold.block);
 		u64 written = p->hold.mask;
 
 		if (p->error) {
-			tier_fast_error(t, "read", tier_block_sector(t, p->hold.block));
+			tier_dev_error(t, t->fast, "read", tier_block_sector(t, p->hold.block));
 			fail_part(t, p, "fast device read", p->error);
 			written = 0;
 		} else if (c->error == BLK_STS_AGAIN) {
@@ -714,7 +714,7 @@ static void write_slow(struct work_struct *work)
 			end_write_back(&c->work);
 			return;
 		}
-	bio = buffer_bio(c, t->slow.dm->bdev, REQ_OP_WRITE | (c->urgent ? 0 : REQ_BACKGROUND), 0, c->sectors);
+	bio = buffer_bio(c, t->slow->dm->bdev, REQ_OP_WRITE | (c->urgent ? 0 : REQ_BACKGROUND), 0, c->sectors);
 	bio->bi_iter.bi_sector = c->start;
 	bio->bi_end_io = write_slow_end;
 	submit_bio_noacct(bio);
@@ -855,8 +855,8 @@ int tier_copy_sectors(struct tier *t, sector_t slow, sector_t fast, u32 sectors)
 		return -ENOMEM;
 	for (done = 0; !r && done < sectors; done += n) {
 		n = min_t(u32, sectors - done, PAGE_SECTORS);
-		r = page_io(t->slow.dm->bdev, REQ_OP_READ, slow + done, page, n) ?:
-		    page_io(t->fast.dm->bdev, REQ_OP_WRITE | REQ_FUA, fast + done, page, n);
+		r = page_io(t->slow->dm->bdev, REQ_OP_READ, slow + done, page, n) ?:
+		    page_io(t->fast->dm->bdev, REQ_OP_WRITE | REQ_FUA, fast + done, page, n);
 	}
 	__free_page(page);
 	return r;

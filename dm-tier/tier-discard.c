@@ -164,13 +164,14 @@ void tier_drop_range(struct tier *t, u64 start, u64 end, bool dirty_too)
 
 static int pass_down(struct tier *t, const struct tier_io *io)
 {
-	struct block_device *bdev = t->slow.dm->bdev;
+	struct block_device *bdev = t->slow->dm->bdev;
 	int r;
 
-	if (!t->discard_passdown || !bdev_max_discard_sectors(bdev))
+	/* in tiered mode slots are discarded when nothing is left in them, see tier_trim_work() */
+	if (tier_exclusive(t) || !t->discard_passdown || !bdev_max_discard_sectors(bdev))
 		return 0;
 	r = blkdev_issue_discard(bdev, io->start, io->sectors, GFP_NOIO);
-	tier_dev_dirtied(&t->slow);
+	tier_dev_dirtied(t->slow);
 	return r == -EOPNOTSUPP ? 0 : r;
 }
 

@@ -14,6 +14,10 @@
  * For the granules a bio touches ("mask"), decide() computes which are served by the fast device
  * ("fast"), and of which the copy ends with it ("drop").  In .map a bio that would need both devices is cut
  * at the boundary; one that waited can't be cut any more and goes out in legs.
+ *
+ * In tiered mode "fast" are the granules that the block's slot serves, whichever device it is on; what is not
+ * valid reads as zeros.  A write goes to the slot, which is taken at the first one; if it begins or ends
+ * within a granule that is not valid, the worker fills that with zeros before.
  */
 #include <linux/module.h>
 #include "tier.h"
@@ -24,6 +28,8 @@ enum step {
 	STEP_ASK,	/* the policy has to be asked first */
 	STEP_WAIT,	/* queued: its granules are in use, or its region is not marked yet */
 	STEP_FILL,	/* to be queued for a fill */
+	STEP_ZERO,	/* reads as zeros, or writes zeros where zeros are: no device is needed */
+	STEP_NOSPC,	/* no slot can be had for it */
 };
 
 /* what the policy is told after decide() */
@@ -105,10 +111,9 @@ void __tier_slot_pin(struct tier *t, tier_slot_t slot, bool pin)
 	if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_PINNED) != pin)
 		return;
 	tier_slot_change_flags(&t->map, slot, TIER_SLOT_PINNED, pin ? TIER_SLOT_PINNED : 0);
-	if (pin)
-		atomic_inc(&t->nr_pinned);
-	else
-		atomic_dec(&t->nr_pinned);
+	atomic_add(pin ? 1 : -1, &t->nr_pinned);
+	if (tier_exclusive(t))
+		atomic_add(pin ? 1 : -1, &tier_slot_device(t, slot)->pinned);
 	__tier_slot_changed(t, slot);
 }
 
@@ -127,7 +132,7 @@ tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block)
 
 	tier_assert_locked(t, block);
 	spin_lock(&t->free_lock);
-	slot = tier_map_take_free(&t->map);
+	slot = tier_map_take(&t->map, &t->map.free);
 	spin_unlock(&t->free_lock);
 	if (slot != TIER_NO_SLOT) {
 		tier_map_insert(&t->map, slot, block, TIER_SLOT_FRESH);
@@ -174,6 +179,19 @@ void tier_io_queue(struct tier *t, struct tier_io *io, struct list_head *list)
 
 	spin_lock_irqsave(&t->io_lock, flags);
 	list_add_tail(&io->list, list);
+	spin_unlock_irqrestore(&t->io_lock, flags);
+	queue_work(t->wq, &t->io_work);
+}
+
+/* they decide again, in the worker */
+void tier_io_retry(struct tier *t, struct list_head *list)
+{
+	unsigned long flags;
+
+	if (list_empty(list))
+		return;
+	spin_lock_irqsave(&t->io_lock, flags);
+	list_splice_tail_init(list, &t->deferred);
 	spin_unlock_irqrestore(&t->io_lock, flags);
 	queue_work(t->wq, &t->io_work);
 }
@@ -320,7 +338,7 @@ static enum step plan_write(struct tier_io *io, bool in_map, enum tier_hold_mode
 		land = io->full & ~valid;
 		if (land && !(io->flags & TIER_IO_ADMITTED))
 			return STEP_ASK;
-		if (!admitted(io) || (io->slot == TIER_NO_SLOT && !READ_ONCE(t->map.nr_free)))
+		if (!admitted(io) || (io->slot == TIER_NO_SLOT && !READ_ONCE(t->map.free.nr)))
 			land = 0;
 		io->fast = (io->mask & valid) | land;
 	}
@@ -342,6 +360,37 @@ static enum step plan_write(struct tier_io *io, bool in_map, enum tier_hold_mode
 		io->route = TIER_ROUTE_SLOW;
 	else
 		io->route = io->fast == io->mask ? TIER_ROUTE_FAST : TIER_ROUTE_LEGS;
+	return STEP_GO;
+}
+
+/* tiered mode: all goes to the block's slot */
+static enum step plan_exclusive(struct tier_io *io, bool in_map, enum tier_hold_mode *mode)
+{
+	struct tier *t = io->t;
+	u64 valid = io->slot == TIER_NO_SLOT ? 0 : tier_slot_valid(&t->map, io->slot);
+
+	io->drop = 0;
+	if (io_is_write(io)) {
+		if (io->slot == TIER_NO_SLOT && (io->opf & REQ_OP_MASK) == REQ_OP_WRITE_ZEROES)
+			return STEP_ZERO;
+		if (io->slot == TIER_NO_SLOT && !(io->flags & TIER_IO_ADMITTED))
+			return STEP_ASK;
+		io->fast = io->mask;
+		io->route = TIER_ROUTE_FAST;
+		*mode = TIER_HOLD_WRITE;
+		if (io->mask & ~io->full & ~valid) {
+			io->route = TIER_ROUTE_PAD;
+			*mode = TIER_HOLD_ONLY;
+		}
+		return STEP_GO;
+	}
+	if (in_map && !uniform(valid, io->mask))
+		cut_to_run(io, valid);
+	io->fast = valid & io->mask;
+	if (!io->fast)
+		return STEP_ZERO;
+	*mode = TIER_HOLD_READ;
+	io->route = io->fast == io->mask ? TIER_ROUTE_FAST : TIER_ROUTE_LEGS;
 	return STEP_GO;
 }
 
@@ -427,6 +476,77 @@ static void count_access(struct tier_io *io, bool hit, u32 *events)
 		tier_count(t, TIER_STAT_BYPASS_NOSLOT, 1);
 }
 
+/* a slot for the first write of a block; without one it waits for the slots that are about to be free */
+static enum step land(struct tier_io *io, struct tier_stripe *s, u32 *events)
+{
+	struct tier *t = io->t;
+	u32 freed = atomic_read(&t->freed);
+
+	io->slot = __tier_slot_land(t, io->hold.block, io->admit == TIER_BYPASS_SEQ);
+	if (io->slot != TIER_NO_SLOT) {
+		*events |= EVENT_INSERTED;
+		return STEP_GO;
+	}
+	__tier_hold_release(s, &io->hold);
+	if ((io->flags & TIER_IO_STARVED) && io->region == freed && !tier_moves_wait(t))
+		return STEP_NOSPC;
+	io->flags |= TIER_IO_STARVED;
+	io->flags &= ~TIER_IO_HELD;
+	io->route = TIER_ROUTE_NONE;
+	io->region = freed;
+	spin_lock(&t->io_lock);
+	list_add_tail(&io->list, &t->starved);
+	spin_unlock(&t->io_lock);
+	smp_mb();	/* pairs with move_done() */
+	if (!atomic_read(&t->nr_moves))
+		queue_work(t->commit_wq, &t->commit_work);
+	return STEP_WAIT;
+}
+
+static enum step decide_exclusive(struct tier_io *io, struct tier_stripe *s, bool in_map, u32 *events)
+{
+	struct tier *t = io->t;
+	enum tier_hold_mode mode = TIER_HOLD_READ;
+	enum step step;
+
+	lockdep_assert_held(&s->lock);
+	io->slot = tier_map_lookup(&t->map, io->hold.block);
+	step = plan_exclusive(io, in_map, &mode);
+	if (step == STEP_ASK)
+		return step;
+	if (step == STEP_ZERO) {
+		if (io->hold.state == TIER_HOLD_GRANTED)
+			__tier_hold_release(s, &io->hold);
+		return step;
+	}
+	if (!take_hold(io, s, mode))
+		return STEP_WAIT;
+	if (io->slot == TIER_NO_SLOT) {
+		step = land(io, s, events);
+		if (step != STEP_GO)
+			return step;
+	}
+	io->dev = tier_slot_dev(&t->g, io->slot);
+	io->hold.slot = io->slot;
+	if (io_is_write(io))
+		plan_fua(io);
+	if (!(io->flags & TIER_IO_COUNTED)) {
+		io->flags |= TIER_IO_COUNTED;
+		if (!(*events & EVENT_INSERTED))
+			*events |= EVENT_HIT;
+		tier_dev_count(&t->devs[io->dev], io_is_write(io) ? TIER_DEV_WRITES : TIER_DEV_READS);
+		if (io_is_write(io))
+			tier_count(t, io->dev ? TIER_STAT_WRITE_MISSES : TIER_STAT_WRITE_HITS, 1);
+		else
+			tier_count(t, io->dev ? TIER_STAT_READ_MISSES : TIER_STAT_READ_HITS, 1);
+		if (io->dev)
+			trace_tier_miss(t->name, io->start, io->sectors, io_is_write(io), io->admit);
+		else
+			trace_tier_hit(t->name, io->start, io->sectors, io_is_write(io));
+	}
+	return STEP_GO;
+}
+
 /*
  * Choose the route and take what it needs.  Stripe locked, config_sem held for reading.
  * @events: what the policy has to be told afterwards
@@ -439,6 +559,7 @@ static enum step decide(struct tier_io *io, struct tier_stripe *s, bool in_map, 
 	bool hit;
 
 	lockdep_assert_held(&s->lock);
+	io->dev = 0;
 	io->slot = tier_map_lookup(&t->map, io->hold.block);
 	step = io_is_write(io) ? plan_write(io, in_map, &mode) : plan_read(io, in_map, &mode);
 	if (step == STEP_ASK)
@@ -510,8 +631,54 @@ static void ask_policy(struct tier_io *io)
 	fill_access(io, &a);
 	io->admit = t->policy->type->miss(t->policy, io->hold.block, &a);
 	io->flags |= TIER_IO_ADMITTED;
-	if (io->admit == TIER_PROMOTE && !tier_promote_later(t, io->hold.block))
+	/* a block that lands is inserted wherever that is, see tell_exclusive() */
+	if (io->admit == TIER_PROMOTE && !tier_exclusive(t) && !tier_promote_later(t, io->hold.block, 0))
 		t->policy->type->aborted(t->policy, io->hold.block);
+}
+
+/* the policies of the tiers above the block's are asked whether they want it, the fastest first */
+static void ask_above(struct tier_io *io, struct tier_access *a)
+{
+	struct tier *t = io->t;
+	u32 d;
+
+	a->flags |= TIER_ACCESS_NEW;
+	for (d = 0; d < io->dev; d++) {
+		struct tier_policy *p = t->devs[d].policy;
+		enum tier_admit admit = p->type->miss(p, io->hold.block, a);
+
+		if (admit == TIER_BYPASS || admit == TIER_BYPASS_SEQ)
+			continue;
+		if (tier_promote_later(t, io->hold.block, d))
+			return;
+		p->type->aborted(p, io->hold.block);
+	}
+}
+
+/* tiered mode: tell the policy of the block's tier, and those above; config_sem held for reading, no lock */
+static void tell_exclusive(struct tier_io *io, u32 events)
+{
+	struct tier *t = io->t;
+	struct tier_policy *p = t->devs[io->dev].policy;
+	struct tier_access a;
+
+	if (!events)
+		return;
+	fill_access(io, &a);
+	if (events & EVENT_INSERTED) {
+		a.flags |= TIER_ACCESS_NEW;
+		tier_dev_count(&t->devs[io->dev], TIER_DEV_LANDINGS);
+		if (p)
+			p->type->inserted(p, io->hold.block, tier_slot_number(t, io->slot), &a);
+		/* the first tier's policy was asked, whatever it said */
+		if (io->dev && (io->flags & TIER_IO_ADMITTED) && admitted(io))
+			t->policy->type->aborted(t->policy, io->hold.block);
+		return;
+	}
+	if (p)
+		p->type->hit(p, tier_slot_number(t, io->slot), &a);
+	if (io->dev)
+		ask_above(io, &a);
 }
 
 /* tell the policy; config_sem held for reading, no lock */
@@ -520,6 +687,10 @@ static void tell_policy(struct tier_io *io, u32 events)
 	struct tier *t = io->t;
 	struct tier_access a;
 
+	if (tier_exclusive(t)) {
+		tell_exclusive(io, events);
+		return;
+	}
 	if (!events)
 		return;
 	fill_access(io, &a);
@@ -537,7 +708,7 @@ static void tell_policy(struct tier_io *io, u32 events)
 
 static void slow_begin(struct tier_io *io)
 {
-	struct tier_dev *d = &io->t->slow;
+	struct tier_dev *d = io->t->slow;
 
 	atomic_inc(&d->inflight);
 	WRITE_ONCE(d->last, jiffies);
@@ -549,8 +720,8 @@ static void slow_end(struct tier_io *io)
 	if (!(io->flags & TIER_IO_SLOW))
 		return;
 	io->flags &= ~TIER_IO_SLOW;
-	WRITE_ONCE(io->t->slow.last, jiffies);
-	atomic_dec(&io->t->slow.inflight);
+	WRITE_ONCE(io->t->slow->last, jiffies);
+	atomic_dec(io->t->slow->inflight);
 }
 
 /* the fill was not sampled for long enough, or is no longer */
@@ -573,13 +744,20 @@ static void remap(struct tier_io *io)
 
 	bio->bi_opf = io->opf;
 	if (io->route == TIER_ROUTE_FAST) {
-		bio_set_dev(bio, t->fast.dm->bdev);
+		if (tier_exclusive(t) && !(io->flags & TIER_IO_TIMED)) {
+			io->flags |= TIER_IO_TIMED;
+			io->begun = jiffies;
+		}
+		if (io->dev)
+			slow_begin(io);
+		bio_set_dev(bio, t->devs[io->dev].dm->bdev);
 		bio->bi_iter.bi_sector = tier_slot_sector(t, io->slot) + (io->start & (t->g.block_sectors - 1));
 		if (io->flags & TIER_IO_FAST_FUA)
 			bio->bi_opf |= REQ_FUA;
 	} else {
+		io->dev = 1;
 		slow_begin(io);
-		bio_set_dev(bio, t->slow.dm->bdev);
+		bio_set_dev(bio, t->slow->dm->bdev);
 		bio->bi_iter.bi_sector = io->start;
 		if (io->flags & TIER_IO_FUA)
 			bio->bi_opf |= REQ_FUA;
@@ -607,23 +785,37 @@ static int process(struct tier_io *io, bool in_map)
 	percpu_down_read(&t->config_sem);
 	for (;;) {
 		spin_lock_irqsave(&s->lock, flags);
-		step = decide(io, s, in_map, &events);
+		step = tier_exclusive(t) ? decide_exclusive(io, s, in_map, &events) :
+					   decide(io, s, in_map, &events);
 		spin_unlock_irqrestore(&s->lock, flags);
 		if (step != STEP_ASK)
 			break;
 		ask_policy(io);
 	}
-	if (step != STEP_WAIT)
+	if (step == STEP_GO || step == STEP_FILL)
 		tell_policy(io, events);
+	else if (step == STEP_NOSPC && admitted(io))
+		t->policy->type->aborted(t->policy, io->hold.block);
 	percpu_up_read(&t->config_sem);
 
 	if (step == STEP_WAIT)
 		return DM_MAPIO_SUBMITTED;
+	if (step == STEP_ZERO) {
+		if (!io_is_write(io))
+			zero_fill_bio(io_bio(io));
+		tier_io_complete(io, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (step == STEP_NOSPC) {
+		tier_count(t, TIER_STAT_WRITE_ERRORS, 1);
+		tier_io_complete(io, BLK_STS_NOSPC);
+		return DM_MAPIO_SUBMITTED;
+	}
 	if (step == STEP_FILL) {
 		tier_io_queue(t, io, &t->fills);
 		return DM_MAPIO_SUBMITTED;
 	}
-	if (io->route == TIER_ROUTE_LEGS) {
+	if (io->route == TIER_ROUTE_LEGS || io->route == TIER_ROUTE_PAD) {
 		tier_io_queue(t, io, &t->deferred);
 		return DM_MAPIO_SUBMITTED;
 	}
@@ -669,7 +861,7 @@ static void leg_end_slow(struct bio *leg)
 static void send_leg(struct tier_io *io, bool fast, u32 first, u32 end)
 {
 	struct tier *t = io->t;
-	struct tier_dev *d = fast ? &t->fast : &t->slow;
+	struct tier_dev *d = !fast ? t->slow : &t->devs[tier_exclusive(t) ? io->dev : 0];
 	u32 off = io->start & (t->g.block_sectors - 1);
 	struct bio *leg;
 
@@ -680,6 +872,11 @@ static void send_leg(struct tier_io *io, bool fast, u32 first, u32 end)
 	if (!fast && (io->flags & TIER_IO_FUA))
 		leg->bi_opf |= REQ_FUA;
 	bio_trim(leg, first - off, end - first);
+	if (!fast && tier_exclusive(t)) {
+		zero_fill_bio(leg);
+		bio_put(leg);
+		return;
+	}
 	leg->bi_iter.bi_sector = fast ? tier_slot_sector(t, io->slot) + first : io->start + first - off;
 	leg->bi_end_io = fast ? leg_end_fast : leg_end_slow;
 	leg->bi_private = io;
@@ -698,7 +895,10 @@ static void submit_legs(struct tier_io *io)
 	atomic_set(&io->legs, 1);
 	io->fast_error = BLK_STS_OK;
 	io->slow_error = BLK_STS_OK;
-	slow_begin(io);
+	if (!tier_exclusive(t))
+		io->dev = 1;
+	if (io->dev)
+		slow_begin(io);
 	if (io->flags & TIER_IO_BOTH)
 		send_leg(io, false, first << shift, (last + 1) << shift);
 	for (i = first; i <= last; i = end) {
@@ -712,6 +912,42 @@ static void submit_legs(struct tier_io *io)
 	legs_put(io);
 }
 
+/* ---- padding ---- */
+
+/* zeros on one granule of the block's slot */
+static int pad_granule(struct tier_io *io, u32 granule)
+{
+	struct tier *t = io->t;
+	u32 left = min_t(u32, t->g.granule_sectors,
+			 tier_block_len(t, io->hold.block) - (granule << t->g.granule_shift));
+
+	return blkdev_issue_zeroout(t->devs[io->dev].dm->bdev,
+				    tier_slot_sector(t, io->slot) + ((sector_t)granule << t->g.granule_shift), left,
+				    GFP_NOIO, BLKDEV_ZERO_NOUNMAP);
+}
+
+/* worker; then the bio goes its way.  False: it has ended */
+static bool pad(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	u64 todo = io->mask & ~io->full & ~tier_slot_valid(&t->map, io->slot);
+	blk_status_t status;
+	int r = 0;
+
+	for (; todo && !r; todo &= todo - 1)
+		r = pad_granule(io, __ffs64(todo));
+	io->route = TIER_ROUTE_FAST;
+	if (!r) {
+		remap(io);
+		return true;
+	}
+	io->fast_error = errno_to_blk_status(r);
+	io->slow_error = BLK_STS_OK;
+	if (finish(io, &status) == DM_ENDIO_DONE)
+		tier_io_complete(io, status);
+	return false;
+}
+
 /* ---- finish ---- */
 
 /* a write went through, or didn't: what the slot holds now.  Returns what the caller is told */
@@ -723,7 +959,7 @@ static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, b
 	if (io->fast_error) {
 		/* what is on the fast device now is unknown; dirty granules keep their record */
 		*valid &= ~(fast & ~*dirty);
-		if (lost)
+		if (lost || tier_exclusive(io->t))
 			return io->fast_error;
 		if (!(io->flags & TIER_IO_BOTH)) {
 			*again = true;
@@ -791,29 +1027,36 @@ static int finish(struct tier_io *io, blk_status_t *status)
 	unsigned long flags;
 
 	slow_end(io);
+	if (io->flags & TIER_IO_TIMED) {
+		this_cpu_add(t->latency->sum, (u32)jiffies - io->begun);
+		this_cpu_inc(t->latency->nr);
+	}
 	/* "not supported" is no sign of a failing device */
 	if (io->fast_error && io->fast_error != BLK_STS_NOTSUPP && io->fast_error != BLK_STS_TARGET)
-		tier_fast_error(t, write ? "write" : "read", io->start);
-	if (write) {
+		tier_dev_error(t, &t->devs[tier_exclusive(t) ? io->dev : 0], write ? "write" : "read", io->start);
+	if (write && tier_exclusive(t)) {
+		if (!(io->flags & TIER_IO_FAST_FUA))
+			tier_dev_dirtied(&t->devs[io->dev]);
+	} else if (write) {
 		if (io->fast && !(io->flags & TIER_IO_FAST_FUA))
-			tier_dev_dirtied(&t->fast);
+			tier_dev_dirtied(t->fast);
 		if ((io->fast != io->mask || (io->flags & TIER_IO_BOTH)) && !(io->flags & TIER_IO_FUA))
-			tier_dev_dirtied(&t->slow);
+			tier_dev_dirtied(t->slow);
 	}
 	spin_lock_irqsave(&s->lock, flags);
 	*status = io->fast_error ?: io->slow_error;
-	if (io->slot != TIER_NO_SLOT) {
+	/* the block may have been moved, beside a read */
+	if (io->slot != TIER_NO_SLOT && (write || *status) &&
+	    (!tier_exclusive(t) || tier_map_lookup(&t->map, io->hold.block) == io->slot)) {
 		u64 valid = tier_slot_valid(&t->map, io->slot);
 		u64 dirty = tier_slot_dirty(&t->map, io->slot);
 
-		if (write || *status) {
-			*status = write ? __settle_write(io, &valid, &dirty, &again) :
-					  __settle_read(io, &valid, &dirty, &again);
-			__tier_slot_update(t, io->slot, valid, dirty);
-			/* nothing landed after all: let the commit give the slot back */
-			if (!valid)
-				__tier_slot_changed(t, io->slot);
-		}
+		*status = write ? __settle_write(io, &valid, &dirty, &again) :
+				  __settle_read(io, &valid, &dirty, &again);
+		__tier_slot_update(t, io->slot, valid, dirty);
+		/* nothing landed after all: let the commit give the slot back */
+		if (!valid)
+			__tier_slot_changed(t, io->slot);
 	}
 	if (io->flags & TIER_IO_INTENT)
 		tier_intent_put(t, io->region);
@@ -865,7 +1108,7 @@ int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error)
 		io->slow_error = *error;
 		return finish(io, error);
 	case TIER_ROUTE_FLUSH:
-		tier_dev_flush_end(io->admit ? &t->fast : &t->slow, *error);
+		tier_dev_flush_end(&t->devs[io->dev], *error);
 		return DM_ENDIO_DONE;
 	default:
 		return DM_ENDIO_DONE;
@@ -881,26 +1124,32 @@ int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error)
 static int map_flush(struct tier_io *io)
 {
 	struct tier *t = io->t;
-	bool fast = tier_flush_needed(t, &t->fast);
-	bool slow = tier_flush_needed(t, &t->slow);
-	struct tier_dev *d = fast ? &t->fast : &t->slow;
+	struct tier_dev *d = NULL;
+	bool commit = false;
+	u32 i;
 
 	if (tier_health(t) >= TIER_HEALTH_RO)
 		return DM_MAPIO_KILL;
-	/* with nothing dirty, the commit knows what to do if the fast device can't be flushed */
-	if ((fast && (slow || !atomic64_read(&t->nr_dirty))) || tier_commit_pending(t)) {
+	for (i = 0; i < t->nr_devs; i++) {
+		if (!tier_flush_needed(t, &t->devs[i]))
+			continue;
+		/* in a cache with nothing dirty, the commit knows what to do if the fast device can't be flushed */
+		commit |= d || (!tier_exclusive(t) && !i && !atomic64_read(&t->nr_dirty));
+		d = &t->devs[i];
+		io->dev = i;
+	}
+	if (commit || tier_commit_pending(t)) {
 		spin_lock_irq(&t->commit_lock);
 		list_add_tail(&io->list, &t->flushes);
 		spin_unlock_irq(&t->commit_lock);
 		queue_work(t->commit_wq, &t->commit_work);
 		return DM_MAPIO_SUBMITTED;
 	}
-	if (!fast && !slow) {
+	if (!d) {
 		tier_io_complete(io, BLK_STS_OK);
 		return DM_MAPIO_SUBMITTED;
 	}
 	io->route = TIER_ROUTE_FLUSH;
-	io->admit = fast;
 	tier_dev_flush_begin(d);
 	bio_set_dev(io_bio(io), d->dm->bdev);
 	return DM_MAPIO_REMAPPED;
@@ -965,6 +1214,9 @@ void tier_io_work(struct work_struct *work)
 	list_for_each_entry_safe(io, tmp, &deferred, list) {
 		if (io->route == TIER_ROUTE_LEGS) {
 			submit_legs(io);
+		} else if (io->route == TIER_ROUTE_PAD) {
+			if (pad(io))
+				submit_bio_noacct(io_bio(io));
 		} else {
 			io->route = TIER_ROUTE_NONE;
 			if (process(io, false) == DM_MAPIO_REMAPPED)

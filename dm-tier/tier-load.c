@@ -23,15 +23,31 @@ static int refuse(struct tier *t, int r, const char *why)
 static int check_table(struct tier *t, const struct tier_sb *sb)
 {
 	const struct tier_geometry *g = &sb->geometry;
+	u32 i;
 
-	if (sb->incompat & TIER_FEATURE_INCOMPAT_EXCLUSIVE || g->nr_devs != 2 || g->devs[0].role != TIER_ROLE_FAST ||
-	    g->devs[1].role != TIER_ROLE_SLOW)
-		return refuse(t, -EINVAL, "metadata are not those of a cache (tiered mode needs a newer version)");
+	if (g->exclusive != tier_exclusive(t))
+		return refuse(t, -EINVAL, g->exclusive ? "metadata are those of a tiered device: the table line needs the mode tiered" :
+							 "metadata are those of a cache: the table line can't have the mode tiered");
+	if (g->nr_devs != t->nr_devs) {
+		DMERR("%s: table has %u data devices, but the metadata are for %u", t->name, t->nr_devs, g->nr_devs);
+		return -EINVAL;
+	}
 	if (g->block_sectors != t->block_sectors) {
 		DMERR("%s: block size %u in the table line, but %u in the metadata", t->name, t->block_sectors,
 		      g->block_sectors);
 		return -EINVAL;
 	}
+	if (g->exclusive && t->ti->len != g->nr_sectors) {
+		DMERR("%s: table is %llu sectors long, but the tiered device has %llu", t->name,
+		      (unsigned long long)t->ti->len, g->nr_sectors);
+		return -EINVAL;
+	}
+	for (i = 0; g->exclusive && i < g->nr_devs; i++)
+		if (t->devs[i].sectors < g->devs[i].sectors) {
+			DMERR("%s: tier %u has %llu sectors, but it had %llu; a tier can't shrink", t->name, i,
+			      (unsigned long long)t->devs[i].sectors, g->devs[i].sectors);
+			return -EINVAL;
+		}
 	if (t->ti->len < g->nr_sectors) {
 		DMERR("%s: table is %llu sectors long, but the metadata are for %llu; a slow device can't shrink",
 		      t->name, (unsigned long long)t->ti->len, g->nr_sectors);
@@ -91,9 +107,10 @@ static int alloc_core(struct tier *t)
 		t->wb_shift++;
 	t->nr_wb_regions = nr_regions;
 	t->wb_dirty = kvcalloc(nr_regions, sizeof(*t->wb_dirty), GFP_KERNEL);
-	t->fill = tier_fill_create(t->g.nr_sectors, t->g.block_sectors, t->g.granule_sectors);
+	if (!tier_exclusive(t))
+		t->fill = tier_fill_create(t->g.nr_sectors, t->g.block_sectors, t->g.granule_sectors);
 	if (!t->stripes || !t->changed || !t->changed_sum || !t->regions || !t->wb_dirty ||
-	    IS_ERR_OR_NULL(t->fill))
+	    (!tier_exclusive(t) && IS_ERR_OR_NULL(t->fill)))
 		return -ENOMEM;
 	for (i = 0; i <= t->map.stripe_mask; i++)
 		tier_stripe_init(&t->stripes[i]);
@@ -113,6 +130,20 @@ static int alloc_core(struct tier *t)
 	t->wb_active = false;
 	t->flush_state = TIER_FLUSH_IDLE;
 	tier_set_reserve(t);
+	for (i = 0; i < t->nr_devs; i++) {
+		struct tier_dev *d = &t->devs[i];
+
+		tier_slot_list_init(&d->free);
+		d->nr_slots = t->g.devs[i].nr_slots;
+		d->kept = tier_exclusive(t) ? tier_kept_slots(d->nr_slots) : 0;
+		d->evacuate = t->g.devs[i].flags & TIER_DEV_EVACUATE;
+		d->demoting = false;
+		d->cursor = 0;
+		atomic_set(&d->used, 0);
+		atomic_set(&d->pinned, 0);
+		atomic_set(&d->leaving, 0);
+	}
+	tier_slot_list_init(&t->trim);
 	return 0;
 }
 
@@ -125,6 +156,7 @@ void tier_unload(struct tier *t)
 	t->loaded = false;
 	t->checkpoints_reset = 0;
 	tier_unclaim(t);
+	tier_move_forget(t);
 	if (t->policy)
 		tier_policy_stop(t);
 	if (!IS_ERR_OR_NULL(t->fill))
@@ -196,7 +228,7 @@ static int complete_last_granule(struct tier *t, const struct load *l)
 	end = min_t(u64, start + old->granule_sectors, t->ti->len);
 	slot = old->devs[0].data_start + ((l->last - 1) << old->block_shift);
 	/* a copy must be no more durable than what it is a copy of */
-	r = blkdev_issue_flush(t->slow.dm->bdev);
+	r = blkdev_issue_flush(t->slow->dm->bdev);
 	if (!r)
 		r = tier_copy_sectors(t, old->nr_sectors, slot + (old->nr_sectors & (old->block_sectors - 1)),
 				      end - old->nr_sectors);
@@ -221,6 +253,11 @@ static int load_slot(void *context, tier_slot_t slot, const struct tier_record *
 	atomic_inc(&t->nr_used);
 	if (rec->flags & TIER_REC_PINNED)
 		atomic_inc(&t->nr_pinned);
+	if (tier_exclusive(t)) {
+		atomic_inc(&tier_slot_device(t, slot)->used);
+		if (rec->flags & TIER_REC_PINNED)
+			atomic_inc(&tier_slot_device(t, slot)->pinned);
+	}
 	if (rec->dirty) {
 		atomic64_add(hweight64(rec->dirty), &t->nr_dirty);
 		atomic_inc(&t->nr_dirty_slots);
@@ -237,7 +274,7 @@ static void load_hint(void *context, tier_slot_t slot, u32 hint)
 	if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))
 		return;
 	l->hints = true;
-	t->policy->type->load_hint(t->policy, tier_slot_block(&t->map, slot), slot, hint);
+	tier_policy_load_slot(t, slot, hint);
 }
 
 static int refuse_new_fast(struct tier *t, u64 dirty)
@@ -259,7 +296,7 @@ static int resize(struct tier *t, u64 *intent, bool new_fast)
 	if (!g)
 		return -ENOMEM;
 	*g = tier_metadata_sb(t->md)->geometry;
-	why = tier_geometry_resize(g, t->fast.sectors, t->ti->len);
+	why = tier_geometry_resize(g, t->fast->sectors, t->ti->len);
 	if (why) {
 		r = refuse(t, -EINVAL, why);
 		goto out;
@@ -288,15 +325,18 @@ out:
 
 static bool size_changed(struct tier *t)
 {
-	struct tier_geometry *g = kmalloc(sizeof(*g), GFP_KERNEL);
+	struct tier_geometry *g;
 	const struct tier_geometry *now = &tier_metadata_sb(t->md)->geometry;
 	bool changed = true;
 
+	if (tier_exclusive(t))
+		return false;
+	g = kmalloc(sizeof(*g), GFP_KERNEL);
 	if (!g)
 		return true;
 	*g = *now;
 	/* the rest of a slot at the end of the device is no change */
-	if (!tier_geometry_resize(g, t->fast.sectors, t->ti->len))
+	if (!tier_geometry_resize(g, t->fast->sectors, t->ti->len))
 		changed = g->nr_slots != now->nr_slots || g->nr_sectors != now->nr_sectors;
 	kfree(g);
 	return changed;
@@ -341,7 +381,7 @@ static int alloc_snapshot(struct tier *t)
 {
 	u32 capacity = tier_metadata_txn_capacity(t->md);
 
-	if (capacity < TIER_INTENT_WORDS + BITS_PER_LONG)
+	if (capacity < TIER_INTENT_WORDS + 2 * BITS_PER_LONG)
 		return refuse(t, -EINVAL, "journal is too small");
 	t->max_snapshot = min(capacity - TIER_INTENT_WORDS, 8192U);
 	t->snapshot = kvmalloc_array(t->max_snapshot, sizeof(*t->snapshot), GFP_KERNEL);
@@ -365,10 +405,10 @@ static int check_slow(struct tier *t, bool *changed)
 	*changed = sb->flags & TIER_SB_SUSPECT;
 	if (*changed || !(sb->flags & TIER_SB_CLEAN) || !was->sectors)
 		return 0;
-	if (was->sectors > bdev_nr_sectors(t->slow.dm->bdev)) {
+	if (was->sectors > bdev_nr_sectors(t->slow->dm->bdev)) {
 		*changed = true;
 	} else {
-		r = tier_fingerprint_read(t->slow.dm->bdev, was->sectors, fingerprint_seed(sb), &now);
+		r = tier_fingerprint_read(t->slow->dm->bdev, was->sectors, fingerprint_seed(sb), &now);
 		if (r)
 			return refuse(t, r, "slow device can't be read");
 		*changed = now.head != was->head || now.samples != was->samples;
@@ -384,6 +424,15 @@ static int check_slow(struct tier *t, bool *changed)
 	return 0;
 }
 
+static void put_free(struct tier *t, tier_slot_t slot)
+{
+	u32 dev = tier_slot_dev(&t->g, slot);
+
+	if (dev == TIER_EXTENT_HOLE)
+		return;
+	tier_map_put(&t->map, tier_exclusive(t) ? &t->devs[dev].free : &t->map.free, slot);
+}
+
 static int read_metadata(struct tier *t, u64 *intent)
 {
 	const struct tier_metadata_load_ops ops = { .slot = load_slot, .hint = load_hint };
@@ -393,7 +442,6 @@ static int read_metadata(struct tier *t, u64 *intent)
 	int r;
 
 	t->g = tier_metadata_sb(t->md)->geometry;
-	t->fast.start = t->g.devs[0].data_start;
 	r = alloc_core(t);
 	if (r)
 		return refuse(t, r, "not enough memory");
@@ -406,7 +454,7 @@ static int read_metadata(struct tier *t, u64 *intent)
 	kfree(error);
 	if (r)
 		return r;
-	r = tier_metadata_load(t->md, tier_policy_ranking(t)->type->name, &ops, &l, intent);
+	r = tier_metadata_load(t->md, tier_policy_ranking(t->policy)->type->name, &ops, &l, intent);
 	if (!r)
 		r = alloc_snapshot(t);	/* the size of a transaction is known now */
 	if (r)
@@ -415,7 +463,7 @@ static int read_metadata(struct tier *t, u64 *intent)
 		tier_policy_load(t);
 	for (i = t->map.nr_slots; i--;)
 		if (!(tier_slot_flags(&t->map, tier_to_slot(i)) & TIER_SLOT_MAPPED))
-			tier_map_put_free(&t->map, tier_to_slot(i));
+			put_free(t, tier_to_slot(i));
 	return 0;
 }
 
@@ -434,7 +482,7 @@ static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 	bool clean = tier_metadata_sb(t->md)->flags & TIER_SB_CLEAN;
 	int r;
 
-	r = tier_metadata_activate(t->md, start->new_fast ? NULL : t->fast.dm->bdev, start->drop);
+	r = tier_metadata_activate(t->md, start->new_fast ? NULL : t->fast->dm->bdev, start->drop);
 	if (r)
 		return refuse(t, r, "metadata can't be written");
 	if (start->drop || start->new_fast)
@@ -447,7 +495,7 @@ static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 		r = tier_metadata_trust(t->md);
 	if (r || !start->new_fast)
 		return r;
-	r = tier_metadata_attach_fast(t->md, t->fast.dm->bdev);
+	r = tier_metadata_attach_fast(t->md, t->fast->dm->bdev);
 	if (r)
 		return refuse(t, r, "the new fast device can't be written");
 	DMINFO("%s: new fast device taken in, %u slots, all free", t->name, t->map.nr_slots);
@@ -461,7 +509,7 @@ static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 static int check_fast(struct tier *t, bool *is_new)
 {
 	const char *why;
-	int r = tier_metadata_check_fast(t->md, t->fast.dm->bdev, &why);
+	int r = tier_metadata_check_fast(t->md, t->fast->dm->bdev, &why);
 
 	*is_new = r == -ENODATA || r == -ESTALE;
 	if (!r)
@@ -502,7 +550,7 @@ static int load(struct tier *t, u64 *intent)
 			return r;
 		sb = tier_metadata_sb(t->md);
 	}
-	if (!t->mode_given && sb->mode < TIER_MODE_TIERED)
+	if (!t->mode_given)
 		t->mode = sb->mode;
 	r = read_metadata(t, intent);
 	if (!r && start.new_fast && atomic_read(&t->nr_dirty_slots))
@@ -511,7 +559,7 @@ static int load(struct tier *t, u64 *intent)
 	if (r)
 		return r;
 	/* with dirty data, what was wanted last can't be known to be reached */
-	t->settled = atomic64_read(&t->nr_dirty) ? TIER_MODE_WRITEBACK : t->mode;
+	t->settled = atomic64_read(&t->nr_dirty) && !tier_exclusive(t) ? TIER_MODE_WRITEBACK : t->mode;
 	t->loaded = true;
 	return tier_metadata_set_mode(t->md, t->mode);
 }
@@ -555,7 +603,7 @@ int tier_reactivate(struct tier *t)
 	if (!tier_metadata_unchanged(t->md))
 		r = -ESTALE;
 	else if (!tier_metadata_active(t->md))
-		r = tier_metadata_activate(t->md, t->fast.dm->bdev, false);
+		r = tier_metadata_activate(t->md, t->fast->dm->bdev, false);
 	/* else the stop failed: what is in core is newer than what is on the disk */
 	if (r)
 		tier_unclaim(t);
@@ -565,11 +613,15 @@ int tier_reactivate(struct tier *t)
 static u32 save_hint(void *context, tier_slot_t slot)
 {
 	struct tier *t = context;
-	struct tier_policy *p = tier_policy_ranking(t);
+	struct tier_policy *p;
 
 	if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))
 		return 0;
-	return p->type->save_hint(p, slot);
+	p = tier_slot_device(t, slot)->policy;
+	if (!p)
+		return 0;
+	p = tier_policy_ranking(p);
+	return p->type->save_hint(p, tier_slot_number(t, slot));
 }
 
 /**
@@ -589,10 +641,10 @@ void tier_stop(struct tier *t)
 		goto out;
 	}
 	fp = kcalloc(TIER_MAX_DEVS, sizeof(*fp), GFP_KERNEL);
-	if (fp && tier_fingerprint_read(t->slow.dm->bdev, bdev_nr_sectors(t->slow.dm->bdev),
+	if (fp && tier_fingerprint_read(t->slow->dm->bdev, bdev_nr_sectors(t->slow->dm->bdev),
 					fingerprint_seed(tier_metadata_sb(t->md)), &fp[1]))
 		memset(&fp[1], 0, sizeof(fp[1]));
-	r = tier_metadata_stop(t->md, tier_policy_ranking(t)->type->name, save_hint, t, fp);
+	r = tier_metadata_stop(t->md, tier_policy_ranking(t->policy)->type->name, save_hint, t, fp);
 	kfree(fp);
 	if (r)
 		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);

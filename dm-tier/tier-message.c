@@ -33,61 +33,90 @@ static void unknown_tunable(const struct tier_policy *p, const char *key, char *
 
 static int set_tunable(struct tier *t, const char *key, const char *value, char *error)
 {
+	u32 i;
 	int r;
 
 	percpu_down_write(&t->config_sem);
 	r = tier_tunable_set(&t->tune, key, value, error);
 	if (r == -ENOENT) {
 		r = t->policy->type->set(t->policy, key, value);
+		/* they are of one kind: what the first takes the others take, too */
+		for (i = 1; !r && t->devs[i].policy; i++)
+			t->devs[i].policy->type->set(t->devs[i].policy, key, value);
 		if (r == -ENOENT)
 			unknown_tunable(t->policy, key, error);
 		else if (r)
 			tier_policy_bad_value(t->policy, key, value, error);
 	}
 	tier_set_reserve(t);
+	t->round_over = false;
 	percpu_up_write(&t->config_sem);
-	tier_wb_kick(t);
+	if (tier_exclusive(t))
+		tier_move_kick(t);
+	else
+		tier_wb_kick(t);
 	return r;
 }
 
 /* ---- promotions that the policy asked for ---- */
 
-/* remember a block to promote; false: too many wait */
-bool tier_promote_later(struct tier *t, tier_block_t block)
+#define RING_TIER_SHIFT		56	/* the tier is kept above the block */
+
+/* remember a block to promote, in tiered mode to @tier; false: too many wait */
+bool tier_promote_later(struct tier *t, tier_block_t block, u32 tier)
 {
 	bool room;
 
 	spin_lock(&t->promote_lock);
 	room = t->promote_head - t->promote_tail < TIER_PROMOTE_RING;
 	if (room)
-		t->promote[t->promote_head++ % TIER_PROMOTE_RING] = tier_from_block(block);
+		t->promote[t->promote_head++ % TIER_PROMOTE_RING] =
+			tier_from_block(block) | (u64)tier << RING_TIER_SHIFT;
 	spin_unlock(&t->promote_lock);
 	if (room && !READ_ONCE(t->stopping))
 		queue_delayed_work(t->bg_wq, &t->job_work, 1);
 	return room;
 }
 
+bool tier_promote_waits(struct tier *t)
+{
+	return READ_ONCE(t->promote_head) != READ_ONCE(t->promote_tail);
+}
+
+/* the next block to promote; false: none */
+bool tier_promote_take(struct tier *t, tier_block_t *block, u32 *tier)
+{
+	bool any;
+
+	spin_lock(&t->promote_lock);
+	any = t->promote_head != t->promote_tail;
+	if (any) {
+		u64 word = t->promote[t->promote_tail++ % TIER_PROMOTE_RING];
+
+		*block = tier_to_block(word & (TIER_MAX_BLOCKS - 1));
+		*tier = word >> RING_TIER_SHIFT;
+	}
+	spin_unlock(&t->promote_lock);
+	return any;
+}
+
 /* false: nothing waits, or not now */
 static bool promote_next(struct tier *t)
 {
-	u64 block;
+	tier_block_t block;
+	u32 tier;
 
 	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
 	if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
 		return false;
-	spin_lock(&t->promote_lock);
-	if (t->promote_head == t->promote_tail) {
-		spin_unlock(&t->promote_lock);
+	if (!tier_promote_take(t, &block, &tier))
 		return false;
-	}
-	block = t->promote[t->promote_tail++ % TIER_PROMOTE_RING];
-	spin_unlock(&t->promote_lock);
-	if (tier_copy_promote(t, tier_to_block(block), false)) {
+	if (tier_copy_promote(t, block, false)) {
 		t->mig_tokens -= min_t(u64, t->mig_tokens, t->g.block_sectors);
 		return true;
 	}
 	percpu_down_read(&t->config_sem);
-	t->policy->type->aborted(t->policy, tier_to_block(block));
+	t->policy->type->aborted(t->policy, block);
 	percpu_up_read(&t->config_sem);
 	return true;
 }
@@ -101,11 +130,56 @@ static void range_blocks(struct tier *t, const struct tier_message *m, u64 *firs
 	*end = ((m->first + m->count - 1) >> t->g.block_shift) + 1;
 }
 
-static int start_job(struct tier *t, const struct tier_message *m, char *error)
+/* free slots, beside those kept for moves, on all tiers but one that blocks may be moved to */
+static u64 room_elsewhere(struct tier *t, u32 dev)
 {
-	struct tier_job *job;
-	int r = 0;
+	u64 sum = 0;
+	u32 i;
 
+	for (i = 0; i < t->nr_devs; i++)
+		if (i != dev && tier_dev_takes(&t->devs[i]))
+			sum += tier_dev_room(&t->devs[i]);
+	return sum;
+}
+
+/* tiered mode: may this job be done? */
+static int check_exclusive(struct tier *t, const struct tier_message *m, char *error)
+{
+	u64 room;
+
+	if (tier_health(t) != TIER_HEALTH_RW) {
+		scnprintf(error, TIER_ERROR_LEN, "nothing is moved while the health is not rw");
+		return -EPERM;
+	}
+	if (!t->tune.v[TIER_TUNE_MIG_RATE]) {
+		scnprintf(error, TIER_ERROR_LEN, "nothing is moved while migration_rate is 0");
+		return -EPERM;
+	}
+	if (m->op != TIER_MSG_MOVE && m->op != TIER_MSG_EVACUATE)
+		return 0;
+	if (m->tier >= t->nr_devs) {
+		scnprintf(error, TIER_ERROR_LEN, "there is no tier %u: they are 0 to %u", m->tier, t->nr_devs - 1);
+		return -EINVAL;
+	}
+	if (m->op == TIER_MSG_MOVE) {
+		if (tier_dev_takes(&t->devs[m->tier]))
+			return 0;
+		scnprintf(error, TIER_ERROR_LEN, "nothing is moved to tier %u while it %s", m->tier,
+			  t->devs[m->tier].evacuate ? "is to be emptied" : "has errors");
+		return -EPERM;
+	}
+	room = room_elsewhere(t, m->tier);
+	if (room < atomic_read(&t->devs[m->tier].used)) {
+		scnprintf(error, TIER_ERROR_LEN, "tier %u has %d blocks, but the others have room for only %llu", m->tier,
+			  atomic_read(&t->devs[m->tier].used), room);
+		return -ENOSPC;
+	}
+	return 0;
+}
+
+/* may this job be done? */
+static int check_job(struct tier *t, const struct tier_message *m, char *error)
+{
 	if (m->op != TIER_MSG_DEMOTE && (t->mode == TIER_MODE_PASSTHROUGH || !tier_may_use_fast(t))) {
 		scnprintf(error, TIER_ERROR_LEN, "nothing is brought to the fast device %s",
 			  t->mode == TIER_MODE_PASSTHROUGH ? "in mode passthrough" : "while the health is not rw");
@@ -115,11 +189,25 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 		scnprintf(error, TIER_ERROR_LEN, "nothing is promoted while migration_rate is 0");
 		return -EPERM;
 	}
+	return 0;
+}
+
+static int start_job(struct tier *t, const struct tier_message *m, char *error)
+{
+	struct tier_job *job;
+	int r = tier_exclusive(t) ? check_exclusive(t, m, error) : check_job(t, m, error);
+
+	if (r)
+		return r;
 	job = kzalloc(sizeof(*job), GFP_KERNEL);
 	if (!job)
 		return -ENOMEM;
 	job->op = m->op;
-	range_blocks(t, m, &job->first, &job->end);
+	job->tier = m->tier;
+	if (m->op == TIER_MSG_EVACUATE)
+		job->end = t->devs[m->tier].nr_slots;
+	else
+		range_blocks(t, m, &job->first, &job->end);
 	job->next = job->first;
 	mutex_lock(&t->job_mutex);
 	if (t->nr_jobs >= TIER_MAX_JOBS) {
@@ -196,7 +284,7 @@ static bool promote_block(struct tier *t, struct tier_job *job, tier_block_t blo
 		job->skipped++;
 		return true;
 	}
-	if (!READ_ONCE(t->map.nr_free) && !is_mapped(t, block)) {
+	if (!READ_ONCE(t->map.free.nr) && !is_mapped(t, block)) {
 		/* the reclaimer is at it, if it can be done */
 		if (job->retries++ < MAX_RETRIES) {
 			tier_reclaim_kick(t);
@@ -212,6 +300,65 @@ static bool promote_block(struct tier *t, struct tier_job *job, tier_block_t blo
 	return true;
 }
 
+/* the tier that a job moves a block to, which is on @dev; nr_devs: none */
+static u32 job_target(struct tier *t, const struct tier_job *job, u32 dev)
+{
+	switch (job->op) {
+	case TIER_MSG_PROMOTE:
+		return dev ? dev - 1 : t->nr_devs;
+	case TIER_MSG_DEMOTE:
+		return dev + 1;
+	case TIER_MSG_EVACUATE:
+		return tier_with_room(t, dev, true);
+	default:
+		return job->tier;
+	}
+}
+
+/* tiered mode: a step of a job; false: come again later */
+static bool move_step(struct tier *t, struct tier_job *job)
+{
+	bool evacuate = job->op == TIER_MSG_EVACUATE;
+	tier_block_t block = tier_to_block(job->next);
+	tier_slot_t slot = TIER_NO_SLOT;
+	struct tier_stripe *s;
+	u32 to = t->nr_devs;
+	int r = -ENOENT;
+
+	if (!tier_may_move(t))
+		return false;
+	if (evacuate) {
+		slot = tier_local_slot(&t->g, job->tier, job->next);
+		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED))
+			return true;
+		block = tier_slot_block(&t->map, slot);
+		to = job_target(t, job, job->tier);
+	} else {
+		s = tier_stripe(t, block);
+		spin_lock_irq(&s->lock);
+		slot = tier_map_lookup(&t->map, block);
+		if (slot != TIER_NO_SLOT)
+			to = job_target(t, job, tier_slot_dev(&t->g, slot));
+		spin_unlock_irq(&s->lock);
+	}
+	if (slot != TIER_NO_SLOT && (to < t->nr_devs || evacuate)) {
+		percpu_down_read(&t->config_sem);
+		r = to == t->nr_devs ? -ENOSPC :
+		    tier_move_start(t, block, slot, to, evacuate ? TIER_MOVE_ROOM : TIER_MOVE_HAND);
+		percpu_up_read(&t->config_sem);
+	}
+	if (!r)
+		t->mig_tokens -= t->g.block_sectors;
+	if (r && r != -ENOENT && r != -EEXIST) {
+		/* in use, or no slot free there just now */
+		if (job->retries++ < MAX_RETRIES)
+			return false;
+		job->skipped++;
+	}
+	job->retries = 0;
+	return true;
+}
+
 /* a step of a job; false: come again later */
 static bool job_block(struct tier *t, struct tier_job *job)
 {
@@ -219,6 +366,8 @@ static bool job_block(struct tier *t, struct tier_job *job)
 	u64 pos = tier_block_sector(t, block);
 	u64 end = pos + tier_block_len(t, block);
 
+	if (tier_exclusive(t))
+		return move_step(t, job);
 	switch (job->op) {
 	case TIER_MSG_PROMOTE:
 	case TIER_MSG_PIN:
@@ -238,15 +387,60 @@ static bool job_block(struct tier *t, struct tier_job *job)
 	}
 }
 
+static const char *job_name(enum tier_message_op op)
+{
+	switch (op) {
+	case TIER_MSG_PIN:
+		return "pin";
+	case TIER_MSG_DEMOTE:
+		return "demote";
+	case TIER_MSG_MOVE:
+		return "move";
+	default:
+		return "promote";
+	}
+}
+
+/* has a job that has looked at all of its range still something to do? */
+static bool job_goes_on(struct tier *t, struct tier_job *job)
+{
+	if (job->op == TIER_MSG_EVACUATE && (atomic_read(&t->devs[job->tier].used) || atomic_read(&t->nr_moves))) {
+		job->next = job->first;	/* those that were in use */
+		return true;
+	}
+	if (tier_exclusive(t) || job->op != TIER_MSG_DEMOTE || job->pass)
+		return false;
+	if (!atomic_read(&t->wb_inflight)) {
+		job->pass = 1;
+		job->next = job->first;
+	}
+	return true;
+}
+
+static void job_ended(struct tier *t, const struct tier_job *job)
+{
+	if (tier_exclusive(t) || job->op == TIER_MSG_DEMOTE)
+		tier_commit_kick(t, true);
+	if (job->op == TIER_MSG_EVACUATE) {
+		DMINFO("%s: tier %u is empty", t->name, job->tier);
+		tier_event(t);
+	} else if (job->skipped) {
+		DMWARN("%s: %s: %llu blocks were left out, no slot could be had for them (of %u slots, %d are pinned)",
+		       t->name, job_name(job->op), job->skipped, t->map.nr_slots, atomic_read(&t->nr_pinned));
+	}
+}
+
 /* Context: worker, one at a time */
 void tier_job_work(struct work_struct *work)
 {
 	struct tier *t = container_of(to_delayed_work(work), struct tier, job_work);
 	unsigned long until = jiffies + msecs_to_jiffies(50);
 	struct tier_job *job;
-	bool later = false;
+	bool later = false, more = false;
 
-	while (!READ_ONCE(t->stopping) && time_before(jiffies, until) && promote_next(t))
+	if (tier_exclusive(t))
+		more = tier_moves(t);
+	else while (!READ_ONCE(t->stopping) && time_before(jiffies, until) && promote_next(t))
 		;
 	mutex_lock(&t->job_mutex);
 	job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
@@ -259,33 +453,24 @@ void tier_job_work(struct work_struct *work)
 			cond_resched();
 			continue;
 		}
-		if (job->op == TIER_MSG_DEMOTE && !job->pass) {
-			if (atomic_read(&t->wb_inflight)) {
-				later = true;
-				continue;
-			}
-			job->pass = 1;
-			job->next = job->first;
+		if (job_goes_on(t, job)) {
+			later = job->next == job->end || job->op == TIER_MSG_EVACUATE;
 			continue;
 		}
-		if (job->op == TIER_MSG_DEMOTE)
-			tier_commit_kick(t, true);
-		if (job->skipped)
-			DMWARN("%s: %s: %llu blocks were left out, no slot could be had for them (of %u slots, %d are pinned)",
-			       t->name, job->op == TIER_MSG_PIN ? "pin" : "promote", job->skipped, t->map.nr_slots,
-			       atomic_read(&t->nr_pinned));
+		job_ended(t, job);
 		list_del(&job->list);
 		kfree(job);
 		t->nr_jobs--;
 		job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
 	}
-	later = (job || READ_ONCE(t->promote_head) != READ_ONCE(t->promote_tail)) && !READ_ONCE(t->stopping);
+	later = (job || more || (!tier_exclusive(t) && tier_promote_waits(t))) && !READ_ONCE(t->stopping);
 	mutex_unlock(&t->job_mutex);
 	if (later)
 		queue_delayed_work(t->bg_wq, &t->job_work, msecs_to_jiffies(10));
 }
 
-static void unpin_range(struct tier *t, const struct tier_message *m)
+/* in a cache only to unpin: pinning there is a job, which promotes */
+static void pin_range(struct tier *t, const struct tier_message *m, bool pin)
 {
 	struct tier_job *job;
 	u64 first, end;
@@ -299,7 +484,7 @@ static void unpin_range(struct tier *t, const struct tier_message *m)
 	mutex_unlock(&t->job_mutex);
 	if (end - first <= t->map.nr_slots) {
 		for (; first < end; first++) {
-			change_pin(t, tier_to_block(first), false);
+			change_pin(t, tier_to_block(first), pin);
 			cond_resched();
 		}
 	} else {
@@ -309,7 +494,7 @@ static void unpin_range(struct tier *t, const struct tier_message *m)
 			u64 b = tier_from_block(tier_slot_block(&t->map, tier_to_slot(i)));
 
 			if (b >= first && b < end)
-				change_pin(t, tier_to_block(b), false);
+				change_pin(t, tier_to_block(b), pin);
 			cond_resched();
 		}
 	}
@@ -357,16 +542,88 @@ static int invalidate_range(struct tier *t, const struct tier_message *m, char *
 	return tier_commit_wait(t);
 }
 
+/* the tier is to be emptied, also after a restart, until it is taken out of the table */
+static int evacuate(struct tier *t, const struct tier_message *m, char *error)
+{
+	int r = start_job(t, m, error);
+
+	if (r)
+		return r;
+	WRITE_ONCE(t->devs[m->tier].evacuate, true);
+	r = tier_metadata_set_dev_flags(t->md, m->tier, TIER_DEV_EVACUATE, TIER_DEV_EVACUATE);
+	if (r)
+		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
+	return r;
+}
+
+/* where a block lives: a tier, or -1; and whether it is pinned */
+static int place_of(struct tier *t, tier_block_t block, bool *pinned)
+{
+	struct tier_stripe *s = tier_stripe(t, block);
+	tier_slot_t slot;
+	int dev = -1;
+
+	*pinned = false;
+	spin_lock_irq(&s->lock);
+	slot = tier_map_lookup(&t->map, block);
+	if (slot != TIER_NO_SLOT && tier_slot_valid(&t->map, slot)) {
+		dev = tier_slot_dev(&t->g, slot);
+		*pinned = tier_slot_flags(&t->map, slot) & TIER_SLOT_PINNED;
+	}
+	spin_unlock_irq(&s->lock);
+	return dev;
+}
+
+/*
+ * Runs of blocks that are alike, a line each: first sector, sectors, tier or "-", and "pinned" or "-".  If there
+ * is no room for all, the last line is "more" and the sector to go on from.
+ */
+static void where(struct tier *t, const struct tier_message *m, char *result, unsigned int maxlen)
+{
+	const unsigned int line = 80;
+	u64 first, end, b, from;
+	bool pinned, p;
+	unsigned int sz = 0;
+	int dev, d;
+
+	range_blocks(t, m, &first, &end);
+	*result = '\0';
+	dev = place_of(t, tier_to_block(first), &pinned);
+	for (b = first + 1, from = first; from < end; b++) {
+		d = b < end ? place_of(t, tier_to_block(b), &p) : 0;
+		cond_resched();
+		if (b < end && d == dev && p == pinned)
+			continue;
+		if (maxlen - sz < 2 * line) {
+			DMEMIT("more %llu\n", (unsigned long long)tier_block_sector(t, tier_to_block(from)));
+			return;
+		}
+		DMEMIT("%llu %llu ", (unsigned long long)tier_block_sector(t, tier_to_block(from)),
+		       min_t(u64, b << t->g.block_shift, t->ti->len) - tier_block_sector(t, tier_to_block(from)));
+		if (dev < 0)
+			DMEMIT("- -\n");
+		else
+			DMEMIT("%d %s\n", dev, pinned ? "pinned" : "-");
+		from = b;
+		dev = d;
+		pinned = p;
+	}
+}
+
 static void reset_stats(struct tier *t)
 {
 	struct tier_metadata_info info;
 	int cpu;
+	u32 i;
 
 	tier_metadata_info(t->md, &info);
 	t->checkpoints_reset = info.checkpoints;
 	/* counts that come in meanwhile may be lost, which nobody can tell from having come before */
 	for_each_possible_cpu(cpu)
 		memset(per_cpu_ptr(t->stats, cpu), 0, sizeof(struct tier_stats));
+	for (i = 0; i < t->nr_devs; i++)
+		for_each_possible_cpu(cpu)
+			memset(per_cpu_ptr(t->devs[i].stats, cpu), 0, sizeof(struct tier_dev_stats));
 }
 
 /**
@@ -374,11 +631,11 @@ static void reset_stats(struct tier *t)
  * @t: target
  * @argc: words
  * @argv: words
- * @result: unused: the answers are in the status
+ * @result: for `where`; all others are answered in the status
  * @maxlen: of @result
  *
  * Context: may sleep.
- * Return: 0; -EINVAL with a sentence in the kernel log, and nothing changed; other errors.
+ * Return: 0; 1 with text in @result; -EINVAL with a sentence in the kernel log, and nothing changed; other errors.
  */
 int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, unsigned int maxlen)
 {
@@ -409,13 +666,26 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 		case TIER_MSG_SET:
 			r = set_tunable(t, m.key, m.value, error);
 			break;
+		case TIER_MSG_PIN:
+			if (tier_exclusive(t))
+				pin_range(t, &m, true);
+			else
+				r = start_job(t, &m, error);
+			break;
 		case TIER_MSG_PROMOTE:
 		case TIER_MSG_DEMOTE:
-		case TIER_MSG_PIN:
+		case TIER_MSG_MOVE:
 			r = start_job(t, &m, error);
 			break;
+		case TIER_MSG_EVACUATE:
+			r = evacuate(t, &m, error);
+			break;
+		case TIER_MSG_WHERE:
+			where(t, &m, result, maxlen);
+			r = 1;
+			break;
 		case TIER_MSG_UNPIN:
-			unpin_range(t, &m);
+			pin_range(t, &m, false);
 			break;
 		case TIER_MSG_INVALIDATE:
 			r = invalidate_range(t, &m, error);
@@ -425,7 +695,7 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 			break;
 		}
 	mutex_unlock(&t->life_mutex);
-	if (r)
+	if (r < 0)
 		DMERR("%s: message %s: %s", t->name, argc ? argv[0] : "", *error ? error : "failed");
 	kfree(error);
 	return r;

@@ -347,11 +347,12 @@ static struct tier_policy *make_sample(struct tier *t, unsigned int argc, char *
 	return make_chain(&m, argc, argv, 0);
 }
 
-static struct tier_policy *make_policy(struct tier *t, unsigned int argc, char **argv, bool fallback, char *error)
+static struct tier_policy *make_policy(struct tier *t, u32 nr_slots, unsigned int argc, char **argv, bool fallback,
+				       char *error)
 {
 	struct making m = {
 		.params = {
-			.nr_slots = t->map.nr_slots,
+			.nr_slots = nr_slots,
 			.nr_blocks = t->g.nr_blocks,
 			.block_sectors = t->g.block_sectors,
 			.seed = 1,
@@ -363,6 +364,51 @@ static struct tier_policy *make_policy(struct tier *t, unsigned int argc, char *
 	};
 
 	return make_chain(&m, argc, argv, 0);
+}
+
+/* devices whose slots a policy ranks: the fast one of a cache, all tiers but the last */
+static u32 nr_policies(const struct tier *t)
+{
+	return tier_exclusive(t) ? t->nr_devs - 1 : 1;
+}
+
+static void free_policies(struct tier_policy **policies)
+{
+	u32 i;
+
+	for (i = 0; i < TIER_MAX_DEVS; i++) {
+		free_chain(policies[i]);
+		policies[i] = NULL;
+	}
+}
+
+/* a policy for each device that has one; 0 or an error, then @policies is empty */
+static int make_policies(struct tier *t, unsigned int argc, char **argv, bool fallback, char *error,
+			 struct tier_policy **policies)
+{
+	u32 i;
+
+	memset(policies, 0, TIER_MAX_DEVS * sizeof(*policies));
+	for (i = 0; i < nr_policies(t); i++) {
+		struct tier_policy *p = make_policy(t, t->g.devs[i].nr_slots, argc, argv, fallback, error);
+
+		if (IS_ERR(p)) {
+			free_policies(policies);
+			return PTR_ERR(p);
+		}
+		policies[i] = p;
+	}
+	return 0;
+}
+
+/* exchange the target's policies for others; config_sem held for writing, or nobody uses them yet */
+static void swap_policies(struct tier *t, struct tier_policy **policies)
+{
+	u32 i;
+
+	for (i = 0; i < TIER_MAX_DEVS; i++)
+		swap(t->devs[i].policy, policies[i]);
+	t->policy = t->devs[0].policy;
 }
 
 /**
@@ -408,25 +454,33 @@ void tier_policy_forget(struct tier *t)
  */
 int tier_policy_start(struct tier *t, char *error)
 {
-	struct tier_policy *p = make_policy(t, t->policy_words.argc, t->policy_words.argv, true, error);
+	struct tier_policy *policies[TIER_MAX_DEVS];
+	int r = make_policies(t, t->policy_words.argc, t->policy_words.argv, true, error, policies);
 
-	if (IS_ERR(p))
-		return PTR_ERR(p);
-	t->policy = p;
-	return 0;
+	if (!r)
+		swap_policies(t, policies);
+	return r;
 }
 
-/* tell a policy of all that is resident; nobody else uses it yet */
+/* tell the policy of a slot's device that it is in use; nobody else uses it yet */
+void tier_policy_load_slot(struct tier *t, tier_slot_t slot, u32 hint)
+{
+	struct tier_policy *p = tier_slot_device(t, slot)->policy;
+
+	if (p)
+		p->type->load_hint(p, tier_slot_block(&t->map, slot), tier_slot_number(t, slot), hint);
+}
+
+/* tell the policies of all that is resident; nobody else uses them yet */
 void tier_policy_load(struct tier *t)
 {
 	u32 i;
 
 	for (i = 0; i < t->map.nr_slots; i++) {
 		tier_slot_t slot = tier_to_slot(i);
-		u32 flags = tier_slot_flags(&t->map, slot);
 
-		if (flags & TIER_SLOT_MAPPED)
-			t->policy->type->load_hint(t->policy, tier_slot_block(&t->map, slot), slot, 0);
+		if (tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED)
+			tier_policy_load_slot(t, slot, 0);
 		if (!(i % 1024))
 			cond_resched();
 	}
@@ -445,31 +499,28 @@ void tier_policy_load(struct tier *t)
  */
 int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *error)
 {
+	struct tier_policy *policies[TIER_MAX_DEVS], *sample;
 	struct tier_policy_words words;
-	struct tier_policy *sample, *p;
 	int r;
 
 	sample = make_sample(t, argc, argv, false, error);
 	if (IS_ERR(sample))
 		return PTR_ERR(sample);
-	p = make_policy(t, argc, argv, false, error);
-	if (IS_ERR(p)) {
-		free_chain(sample);
-		return PTR_ERR(p);
-	}
-	r = copy_words(&words, argc, argv);
+	r = make_policies(t, argc, argv, false, error, policies);
+	if (!r)
+		r = copy_words(&words, argc, argv);
 	if (r) {
 		free_chain(sample);
-		free_chain(p);
+		free_policies(policies);
 		return r;
 	}
 	percpu_down_write(&t->config_sem);
-	swap(t->policy, p);
+	swap_policies(t, policies);
 	tier_policy_load(t);
 	percpu_up_write(&t->config_sem);
 	swap(t->policy_sample, sample);
 	swap(t->policy_words, words);
-	free_chain(p);
+	free_policies(policies);
 	free_chain(sample);
 	free_words(&words);
 	return 0;
@@ -477,15 +528,15 @@ int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *err
 
 void tier_policy_stop(struct tier *t)
 {
-	free_chain(t->policy);
-	t->policy = NULL;
+	struct tier_policy *policies[TIER_MAX_DEVS] = { };
+
+	swap_policies(t, policies);
+	free_policies(policies);
 }
 
-/* the policy that ranks: hints belong to it */
-struct tier_policy *tier_policy_ranking(struct tier *t)
+/* the policy of a chain that ranks: hints belong to it */
+struct tier_policy *tier_policy_ranking(struct tier_policy *p)
 {
-	struct tier_policy *p = t->policy;
-
 	while (p->next)
 		p = p->next;
 	return p;

@@ -50,6 +50,41 @@ static u64 sum_stat(struct tier *t, enum tier_stat s)
 	return sum;
 }
 
+static u32 nr_free(struct tier *t)
+{
+	u32 nr = READ_ONCE(t->map.free.nr), i;
+
+	for (i = 0; i < t->nr_devs; i++)
+		nr += READ_ONCE(t->devs[i].free.nr);
+	return nr;
+}
+
+#define TIER_WORDS	10
+
+/* for each tier: slots, used, reads, writes, landings, moves in, moves out, pinned, errors, state */
+static void emit_tiers(struct tier *t, char *result, unsigned int maxlen, unsigned int sz)
+{
+	u32 i, k;
+
+	DMEMIT(" %u tiers %u", 2 + t->nr_devs * TIER_WORDS, t->nr_devs);
+	for (i = 0; i < t->nr_devs; i++) {
+		struct tier_dev *d = &t->devs[i];
+
+		DMEMIT(" %u %d", d->nr_slots, atomic_read(&d->used));
+		for (k = 0; k < TIER_NR_DEV_STATS; k++) {
+			u64 sum = 0;
+			int cpu;
+
+			for_each_possible_cpu(cpu)
+				sum += per_cpu_ptr(d->stats, cpu)->v[k];
+			DMEMIT(" %llu", sum);
+		}
+		DMEMIT(" %d %d %s", atomic_read(&d->pinned), atomic_read(&d->errors),
+		       READ_ONCE(d->failing) ? "failing" :
+		       !READ_ONCE(d->evacuate) ? "ok" : atomic_read(&d->used) ? "evacuating" : "empty");
+	}
+}
+
 static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 {
 	struct tier_metadata_info info = { 0 };
@@ -64,9 +99,11 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	tier_metadata_info(t->md, &info);
 	DMEMIT("%s %s %s %s %u %u", health_names[tier_health(t)], info.needs_check ? "needs_check" : "-",
 	       tier_mode_name(t->settled), tier_mode_name(t->mode), t->g.block_sectors, t->g.granule_sectors);
-	DMEMIT(" %d/%u %u %d %lld %llu/%llu", atomic_read(&t->nr_used), t->map.nr_slots,
-	       READ_ONCE(t->map.nr_free), atomic_read(&t->nr_dirty_slots),
-	       (long long)atomic64_read(&t->nr_dirty), info.journal_used, info.journal_blocks);
+	/* in tiered mode no data are newer than others, there is only one place */
+	DMEMIT(" %d/%u %u %d %lld %llu/%llu", atomic_read(&t->nr_used), t->map.nr_slots, nr_free(t),
+	       tier_exclusive(t) ? 0 : atomic_read(&t->nr_dirty_slots),
+	       tier_exclusive(t) ? 0LL : (long long)atomic64_read(&t->nr_dirty), info.journal_used,
+	       info.journal_blocks);
 	DMEMIT(" %u", TIER_NR_STATS * 2);
 	for (i = 0; i < TIER_NR_STATS; i++)
 		DMEMIT(" %s %llu", tier_stat_names[i],
@@ -74,12 +111,14 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	DMEMIT(" 16 flush %s flush_left %lld intent %u unwritable %lld fast_errors %d jobs %u granules %u pinned %d",
 	       flush_names[t->flush_state],
 	       t->flush_state == TIER_FLUSH_IDLE ? 0 : (long long)atomic64_read(&t->nr_dirty),
-	       READ_ONCE(t->nr_intents), (long long)atomic64_read(&t->unwritable), atomic_read(&t->fast_errors),
+	       READ_ONCE(t->nr_intents), (long long)atomic64_read(&t->unwritable), atomic_read(&t->fast->errors),
 	       t->nr_jobs, t->g.nr_granules, atomic_read(&t->nr_pinned));
 	tier_tunables_emit(&t->tune, true, text, sizeof(text), &words);
 	DMEMIT(" %u %s ", words, text);
 	tier_policy_emit(t, text, sizeof(text));
 	DMEMIT("%s", text);
+	if (tier_exclusive(t))
+		emit_tiers(t, result, maxlen, sz);
 	percpu_up_read(&t->config_sem);
 }
 
@@ -101,16 +140,18 @@ static unsigned int emit_policy(struct tier *t, char *result, unsigned int maxle
 
 static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 {
-	unsigned int sz = 0, words;
+	unsigned int sz = 0, words, i;
 	/* until the metadata are loaded, a mode that wasn't given isn't known */
 	bool mode = t->mode_given || t->loaded;
 	char text[512];
 
 	tier_tunables_emit(&t->tune, false, text, sizeof(text), &words);
-	words += mode + !t->discard_passdown + t->accept_changed_slow + t->accept_new_fast;
-	DMEMIT("%s %s %s %u %u", t->fast.dm->name, t->slow.dm->name, t->meta_dev->name, t->block_sectors, words);
+	words += 2 * (t->nr_devs - 2) + mode + !t->discard_passdown + t->accept_changed_slow + t->accept_new_fast;
+	DMEMIT("%s %s %s %u %u", t->fast->dm->name, t->slow->dm->name, t->meta_dev->name, t->block_sectors, words);
 	if (mode)
 		DMEMIT(" %s", tier_mode_name(t->mode));
+	for (i = 2; i < t->nr_devs; i++)
+		DMEMIT(" tier_dev %s", t->devs[i].dm->name);
 	if (!t->discard_passdown)
 		DMEMIT(" no_discard_passdown");
 	if (t->accept_changed_slow)
@@ -124,12 +165,15 @@ static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 
 static void emit_ima(struct tier *t, char *result, unsigned int maxlen)
 {
-	unsigned int sz = 0;
+	unsigned int sz = 0, i;
 
 	DMEMIT_TARGET_NAME_VERSION(t->ti->type);
-	DMEMIT(",fast_device=%s,slow_device=%s,metadata_device=%s,block_size=%u,mode=%s,policy=%s;",
-	       t->fast.dm->name, t->slow.dm->name, t->meta_dev->name, t->block_sectors, tier_mode_name(t->mode),
+	DMEMIT(",fast_device=%s,slow_device=%s,metadata_device=%s,block_size=%u,mode=%s,policy=%s",
+	       t->fast->dm->name, t->slow->dm->name, t->meta_dev->name, t->block_sectors, tier_mode_name(t->mode),
 	       t->policy ? t->policy->type->name : t->policy_words.argv[0]);
+	for (i = 2; i < t->nr_devs; i++)
+		DMEMIT(",tier_device_%u=%s", i, t->devs[i].dm->name);
+	DMEMIT(";");
 }
 
 /**

@@ -60,72 +60,123 @@ void tier_set_health(struct tier *t, enum tier_health health, const char *why)
 		}
 }
 
-/* count an error of the fast device; too many in a minute and it gets nothing new.  Any context */
-void tier_fast_error(struct tier *t, const char *what, sector_t sector)
+/**
+ * tier_dev_error() - count an error of the fast device, or in tiered mode of any; after too many in a minute it
+ * gets nothing new
+ * @t: target
+ * @d: device
+ * @what: for the log
+ * @sector: on the tier device, for the log
+ *
+ * Context: any.
+ */
+void tier_dev_error(struct tier *t, struct tier_dev *d, const char *what, sector_t sector)
 {
-	int n = atomic_inc_return(&t->fast_errors);
+	bool many = atomic_inc_return(&d->errors) - READ_ONCE(d->errors_seen) >= (int)t->tune.v[TIER_TUNE_MAX_ERRORS];
 
-	DMERR_LIMIT("%s: fast device: %s error, tier sector %llu", t->name, what, (unsigned long long)sector);
-	if (n - READ_ONCE(t->fast_errors_seen) >= (int)t->tune.v[TIER_TUNE_MAX_ERRORS])
-		tier_set_health(t, TIER_HEALTH_DEGRADED, "too many errors of the fast device");
+	if (!tier_exclusive(t)) {
+		DMERR_LIMIT("%s: fast device: %s error, tier sector %llu", t->name, what, (unsigned long long)sector);
+		if (many)
+			tier_set_health(t, TIER_HEALTH_DEGRADED, "too many errors of the fast device");
+		return;
+	}
+	DMERR_LIMIT("%s: tier %d: %s error, tier sector %llu", t->name, (int)(d - t->devs), what,
+		    (unsigned long long)sector);
+	if (many && !xchg(&d->failing, true)) {
+		DMERR("%s: too many errors of tier %d: it gets nothing new for a minute", t->name,
+		      (int)(d - t->devs));
+		tier_event(t);
+	}
+}
+
+/* a minute has passed since errors were looked at */
+static void forget_errors(struct tier *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->nr_devs; i++) {
+		struct tier_dev *d = &t->devs[i];
+		int n = atomic_read(&d->errors);
+
+		if (n == d->errors_seen && xchg(&d->failing, false))
+			tier_event(t);
+		WRITE_ONCE(d->errors_seen, n);
+	}
 }
 
 /* ---- background ---- */
 
-static void policy_work(struct tier *t)
+/* what one policy, that of a cache or of a tier, wants; config_sem held for reading */
+static void policy_work(struct tier *t, u32 dev, struct tier_policy *p)
 {
 	struct tier_work w;
 	int budget = 16;
 	bool idle = tier_slow_idle(t);
 
-	percpu_down_read(&t->config_sem);
-	if (t->policy->type->tick)
-		t->policy->type->tick(t->policy, tier_now());
-	while (t->policy->type->get_work && budget-- && t->policy->type->get_work(t->policy, idle, &w))
+	if (p->type->tick)
+		p->type->tick(p, tier_now());
+	while (p->type->get_work && budget-- && p->type->get_work(p, idle, &w))
 		switch (w.op) {
 		case TIER_WORK_PROMOTE:
-			if (!tier_promote_later(t, w.block))
-				t->policy->type->aborted(t->policy, w.block);
+			if (!tier_promote_later(t, w.block, dev))
+				p->type->aborted(p, w.block);
 			break;
 		case TIER_WORK_DEMOTE:
 		case TIER_WORK_WRITE_BACK:
-			tier_reclaim_slot(t, w.slot, w.op == TIER_WORK_DEMOTE);
+			if (!tier_exclusive(t))
+				tier_reclaim_slot(t, w.slot, w.op == TIER_WORK_DEMOTE);
+			else if (w.op == TIER_WORK_DEMOTE)
+				tier_demote_slot(t, dev, w.slot);
 			break;
 		}
-	percpu_up_read(&t->config_sem);
 }
 
 /* once a second */
 static void tick_work(struct work_struct *work)
 {
 	struct tier *t = container_of(to_delayed_work(work), struct tier, tick_work);
+	u32 i;
 
 	if (READ_ONCE(t->stopping))
 		return;
-	policy_work(t);
+	percpu_down_read(&t->config_sem);
+	if (!tier_exclusive(t))
+		policy_work(t, 0, t->policy);
+	for (i = 0; tier_exclusive(t) && t->devs[i].policy; i++)
+		policy_work(t, i, t->devs[i].policy);
+	percpu_up_read(&t->config_sem);
 	if (time_after_eq(jiffies, t->minute + msecs_to_jiffies(MINUTE_MS))) {
 		t->minute = jiffies;
-		WRITE_ONCE(t->fast_errors_seen, atomic_read(&t->fast_errors));
+		forget_errors(t);
 		tier_wb_forget_failures(t);
 	}
-	if (tier_slots_low(t))
-		tier_reclaim_kick(t);
-	if (atomic64_read(&t->nr_dirty))
-		queue_delayed_work(t->bg_wq, &t->wb_work, 0);
+	if (tier_exclusive(t)) {
+		tier_move_kick(t);
+	} else {
+		if (tier_slots_low(t))
+			tier_reclaim_kick(t);
+		if (atomic64_read(&t->nr_dirty))
+			queue_delayed_work(t->bg_wq, &t->wb_work, 0);
+	}
 	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));
 }
 
 static void start_background(struct tier *t)
 {
+	u32 i;
+
 	t->wb_token_time = jiffies;
 	t->mig_token_time = jiffies;
 	t->minute = jiffies;
-	WRITE_ONCE(t->slow.last, jiffies);	/* else it was idle since the machine started */
+	for (i = 1; i < t->nr_devs; i++)
+		WRITE_ONCE(t->devs[i].last, jiffies);	/* else it was idle since the machine started */
 	WRITE_ONCE(t->stopping, false);
 	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));
-	queue_delayed_work(t->bg_wq, &t->wb_work, 0);
 	queue_delayed_work(t->bg_wq, &t->job_work, 0);
 	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(t->tune.v[TIER_TUNE_COMMIT_MS]));
+	if (tier_exclusive(t))
+		return;
+	queue_delayed_work(t->bg_wq, &t->wb_work, 0);
 	queue_work(t->bg_wq, &t->reclaim_work);
 }
 
@@ -144,9 +195,12 @@ static void stop_background(struct tier *t)
 
 static void tier_free(struct tier *t)
 {
+	u32 i;
+
 	if (!t)
 		return;
 	tier_unload(t);
+	tier_move_exit(t);
 	if (t->wq)
 		cancel_work_sync(&t->event_work);
 	if (t->bg_wq)
@@ -163,10 +217,11 @@ static void tier_free(struct tier *t)
 	free_percpu(t->stats);
 	if (t->meta_dev)
 		dm_put_device(t->ti, t->meta_dev);
-	if (t->slow.dm)
-		dm_put_device(t->ti, t->slow.dm);
-	if (t->fast.dm)
-		dm_put_device(t->ti, t->fast.dm);
+	for (i = TIER_MAX_DEVS; i--;) {
+		free_percpu(t->devs[i].stats);
+		if (t->devs[i].dm)
+			dm_put_device(t->ti, t->devs[i].dm);
+	}
 	tier_policy_forget(t);
 	kvfree(t);
 }
@@ -201,24 +256,54 @@ static bool overlap(struct block_device *a, struct block_device *b)
 	return a == b || (a->bd_disk == b->bd_disk && as < bs + bdev_nr_sectors(b) && bs < as + bdev_nr_sectors(a));
 }
 
+/* what a data device is called in messages: in tiered mode tier and number */
+static const char *dev_name_of(struct tier *t, u32 i, char *buf, size_t size)
+{
+	if (tier_exclusive(t))
+		scnprintf(buf, size, "tier %u", i);
+	else
+		scnprintf(buf, size, "%s", i ? "slow" : "fast");
+	return buf;
+}
+
+static int check_overlap(struct tier *t, char *error)
+{
+	char a[16], b[16];
+	u32 i, j;
+
+	for (i = 0; i < t->nr_devs; i++)
+		for (j = i + 1; j <= t->nr_devs; j++) {
+			bool meta = j == t->nr_devs;
+
+			if (!overlap(t->devs[i].dm->bdev, meta ? t->meta_dev->bdev : t->devs[j].dm->bdev))
+				continue;
+			scnprintf(error, TIER_ERROR_LEN,
+				  "the %s and the %s device are the same or overlap: %u different ones are needed",
+				  dev_name_of(t, i, a, sizeof(a)), meta ? "metadata" : dev_name_of(t, j, b, sizeof(b)),
+				  t->nr_devs + 1);
+			return -EINVAL;
+		}
+	return 0;
+}
+
 static int check_devices(struct tier *t, char *error)
 {
-	struct block_device *fast = t->fast.dm->bdev, *slow = t->slow.dm->bdev, *meta = t->meta_dev->bdev;
-	u32 lbs = max(bdev_logical_block_size(fast), bdev_logical_block_size(slow)) >> SECTOR_SHIFT;
+	u32 lbs = 1, i;
 	const char *why;
+	int r;
 
-	if (overlap(fast, slow) || overlap(fast, meta) || overlap(slow, meta)) {
-		scnprintf(error, TIER_ERROR_LEN,
-			  "the %s device are the same or overlap: three different ones are needed",
-			  overlap(fast, slow) ? "fast and the slow" :
-			  overlap(fast, meta) ? "fast and the metadata" : "slow and the metadata");
-		return -EINVAL;
+	r = check_overlap(t, error);
+	if (r)
+		return r;
+	for (i = 0; i < t->nr_devs; i++) {
+		struct block_device *bdev = t->devs[i].dm->bdev;
+
+		t->devs[i].sectors = bdev_nr_sectors(bdev);
+		lbs = max(lbs, bdev_logical_block_size(bdev) >> SECTOR_SHIFT);
 	}
-	t->fast.sectors = bdev_nr_sectors(fast);
-	t->slow.sectors = bdev_nr_sectors(slow);
-	if (t->ti->len > t->slow.sectors) {
+	if (!tier_exclusive(t) && t->ti->len > t->slow->sectors) {
 		scnprintf(error, TIER_ERROR_LEN, "table is %llu sectors long, the slow device has only %llu",
-			  (unsigned long long)t->ti->len, (unsigned long long)t->slow.sectors);
+			  (unsigned long long)t->ti->len, (unsigned long long)t->slow->sectors);
 		return -EINVAL;
 	}
 	if (t->ti->len & (lbs - 1) || t->ti->begin & (lbs - 1)) {
@@ -245,6 +330,7 @@ static int init_queues(struct tier *t)
 	spin_lock_init(&t->want_lock);
 	spin_lock_init(&t->discard_lock);
 	spin_lock_init(&t->promote_lock);
+	spin_lock_init(&t->move_lock);
 	mutex_init(&t->job_mutex);
 	mutex_init(&t->life_mutex);
 	init_waitqueue_head(&t->copies_wait);
@@ -258,6 +344,12 @@ static int init_queues(struct tier *t)
 	INIT_LIST_HEAD(&t->discards);
 	INIT_LIST_HEAD(&t->discarding);
 	INIT_LIST_HEAD(&t->jobs);
+	INIT_LIST_HEAD(&t->switched);
+	INIT_LIST_HEAD(&t->leaving);
+	INIT_LIST_HEAD(&t->starved);
+	INIT_LIST_HEAD(&t->trim_waiters);
+	tier_slot_list_init(&t->trim);
+	INIT_WORK(&t->trim_work, tier_trim_work);
 	INIT_WORK(&t->io_work, tier_io_work);
 	INIT_WORK(&t->commit_work, tier_commit_work);
 	INIT_WORK(&t->reclaim_work, tier_reclaim_work);
@@ -300,6 +392,26 @@ static int choose_policy(struct tier *t, const struct tier_args *args, char *err
 	return r;
 }
 
+static int open_devices(struct tier *t, const struct tier_args *args, char *error)
+{
+	char what[16];
+	u32 i;
+	int r;
+
+	for (i = 0; i < 2 + args->nr_tier_devs; i++) {
+		const char *path = !i ? args->fast : i == 1 ? args->slow : args->tier_devs[i - 2];
+
+		r = open_device(t, dev_name_of(t, i, what, sizeof(what)), path, &t->devs[i].dm, error);
+		if (r)
+			return r;
+		t->devs[i].stats = alloc_percpu(struct tier_dev_stats);
+		if (!t->devs[i].stats)
+			return -ENOMEM;
+		t->nr_devs++;
+	}
+	return open_device(t, "metadata", args->meta, &t->meta_dev, error);
+}
+
 static int build(struct tier *t, const struct tier_args *args, char *error)
 {
 	int r;
@@ -319,10 +431,9 @@ static int build(struct tier *t, const struct tier_args *args, char *error)
 		scnprintf(error, TIER_ERROR_LEN, "the device can't be created read-only");
 		return -EROFS;
 	}
-	r = open_device(t, "fast", args->fast, &t->fast.dm, error) ?:
-	    open_device(t, "slow", args->slow, &t->slow.dm, error) ?:
-	    open_device(t, "metadata", args->meta, &t->meta_dev, error) ?:
-	    check_devices(t, error);
+	if (tier_exclusive(t))
+		r = tier_move_init(t);
+	r = r ?: open_devices(t, args, error) ?: check_devices(t, error);
 	if (r)
 		return r;
 	r = choose_policy(t, args, error);
@@ -349,6 +460,8 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		goto out;
 	t->ti = ti;
 	t->name = dm_table_device_name(ti->table);
+	t->fast = &t->devs[0];
+	t->slow = &t->devs[1];
 	r = tier_args_parse(args, argc, argv, error) ?: build(t, args, error);
 	if (!r) {
 		r = dm_set_target_max_io_len(ti, t->block_sectors);
@@ -461,7 +574,12 @@ static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn
 {
 	struct tier *t = ti->private;
 
-	return fn(ti, t->fast.dm, 0, t->fast.sectors, data) ?: fn(ti, t->slow.dm, 0, ti->len, data);
+	u32 i;
+	int r = 0;
+
+	for (i = 0; i < t->nr_devs && !r; i++)
+		r = fn(ti, t->devs[i].dm, 0, i && !tier_exclusive(t) ? ti->len : t->devs[i].sectors, data);
+	return r;
 }
 
 static void tier_io_hints(struct dm_target *ti, struct queue_limits *limits)

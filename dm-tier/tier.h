@@ -10,13 +10,14 @@
  *	tier-reclaim.c		free slots kept ready
  *	tier-commit.c		flushes, commits, intents
  *	tier-discard.c		discards
+ *	tier-move.c		tiered mode: landing, moves between tiers
  *	tier-policy.c		policy registry and the target's policy
  *	tier-message.c		messages and range jobs
  *	tier-status.c		status and table
  *	tier-claim.c		which devices are active
  *
  * Lock order: life_mutex > job_mutex > config_sem > policy's own lock > stripe > free_lock, commit_lock,
- * io_lock, discard_lock, want_lock, promote_lock.  None of the last six nests in another.  claims_lock and
+ * io_lock, discard_lock, want_lock, promote_lock, move_lock.  None of the last seven nests in another.  claims_lock and
  * the policy registry's lock are taken under life_mutex at most, with nothing below them.
  */
 #ifndef TIER_H
@@ -45,6 +46,7 @@
 #define TIER_MIN_WB_REGION_SECTORS 16384U	/* write back merges within a region */
 #define TIER_MAX_JOBS		64U	/* range jobs waiting */
 #define TIER_PROMOTE_RING	64U
+#define TIER_TRIM_BATCH		256U	/* slots discarded at once */
 #define TIER_WANT_CLEAN		256U	/* slots that the reclaimer may ask to be cleaned at once */
 
 struct tier;
@@ -90,6 +92,19 @@ struct tier_stats {
 	u64 v[TIER_NR_STATS];
 };
 
+enum tier_dev_stat {
+	TIER_DEV_READS,
+	TIER_DEV_WRITES,
+	TIER_DEV_LANDINGS,
+	TIER_DEV_MOVES_IN,
+	TIER_DEV_MOVES_OUT,
+	TIER_NR_DEV_STATS,
+};
+
+struct tier_dev_stats {
+	u64 v[TIER_NR_DEV_STATS];
+};
+
 /**
  * struct tier_dev - a data device
  * @dm: reference
@@ -99,8 +114,25 @@ struct tier_stats {
  *	it is acknowledged; cleared before a flush is sent
  * @flushes_begun: flushes sent; one is counted before it clears dirtied
  * @flushes_ended: those of them that are over; one that failed sets dirtied before it is counted
- * @inflight: foreground requests under way (slow device only)
- * @last: jiffies of the last foreground request (slow device only)
+ * @inflight: foreground requests under way (not on the first device)
+ * @last: jiffies of the last foreground request (not on the first device)
+ *
+ * @policy: ranks its slots: those of a cache's fast device, or of any tier but the last; else NULL.  config_sem
+ *
+ * In tiered mode also:
+ * @free: free slots; free_lock
+ * @nr_slots: slots on it
+ * @kept: free slots that are for moves only
+ * @used: slots that belong to a block
+ * @pinned: pinned slots
+ * @leaving: moves from it that are not over: so many slots will be free
+ * @cursor: next slot looked at to make room
+ * @errors: of its requests
+ * @errors_seen: when the current minute began
+ * @failing: too many errors in a minute: nothing lands there or is moved there
+ * @evacuate: to be emptied: the same
+ * @demoting: between the watermarks
+ * @stats: counts
  */
 struct tier_dev {
 	struct dm_dev *dm;
@@ -111,6 +143,21 @@ struct tier_dev {
 	atomic_t flushes_ended;
 	atomic_t inflight;
 	unsigned long last;
+
+	struct tier_slot_list free;
+	u32 nr_slots;
+	u32 kept;
+	atomic_t used;
+	atomic_t pinned;
+	atomic_t leaving;
+	u32 cursor;
+	atomic_t errors;
+	int errors_seen;
+	bool failing;
+	bool evacuate;
+	bool demoting;
+	struct tier_policy *policy;
+	struct tier_dev_stats __percpu *stats;
 };
 
 /* What a bio does; decided in tier-io.c */
@@ -120,6 +167,7 @@ enum tier_route {
 	TIER_ROUTE_SLOW,	/* all on the slow device */
 	TIER_ROUTE_LEGS,	/* both: a leg for each run, or for each device */
 	TIER_ROUTE_FILL,	/* read from the slow device into memory, keep it */
+	TIER_ROUTE_PAD,		/* zeros around it first, then to its slot */
 	TIER_ROUTE_FLUSH,	/* flush sent straight to a device */
 	TIER_ROUTE_DONE,	/* only to be ended */
 };
@@ -137,6 +185,8 @@ enum tier_route {
 #define TIER_IO_FUA		BIT(10)	/* came with FUA */
 #define TIER_IO_FAST_FUA	BIT(11)	/* FUA on the fast device is enough */
 #define TIER_IO_BOTH		BIT(12)	/* writethrough: @fast goes to both devices */
+#define TIER_IO_STARVED		BIT(13)	/* found no free slot, and waited for a commit */
+#define TIER_IO_TIMED		BIT(14)	/* its latency is taken */
 
 /**
  * struct tier_io - per-bio data
@@ -152,8 +202,10 @@ enum tier_route {
  * @drop: granules whose copy ends when the slow device has the data
  * @start: sector on the tier device
  * @sectors: length
- * @region: intent region
+ * @region: intent region; tiered mode, starved: slots freed so far
+ * @begun: jiffies, if it is timed
  * @route: enum tier_route
+ * @dev: data device of its slot, or the one that is flushed
  * @admit: the policy's word
  * @flags: TIER_IO_*
  * @legs: outstanding
@@ -174,7 +226,9 @@ struct tier_io {
 	u64 start;
 	u32 sectors;
 	u32 region;
+	u32 begun;
 	u8 route;
+	u8 dev;
 	u8 admit;
 	u16 flags;
 	atomic_t legs;
@@ -203,10 +257,11 @@ struct tier_policy_words {
 	char *text;	/* what argv points into */
 };
 
-/* A slot and its record as the commit under way writes it */
+/* A slot and its record as the commit under way writes it; a move that is part of it */
 struct tier_snapshot {
 	tier_slot_t slot;
 	struct tier_record rec;
+	struct tier_move *move;
 };
 
 /* A range job: work on a range of blocks in the background */
@@ -214,11 +269,62 @@ struct tier_job {
 	struct list_head list;
 	enum tier_message_op op;
 	u64 first;	/* block */
-	u64 next;	/* block */
-	u64 end;	/* block */
+	u64 next;	/* block; evacuation: slot of the tier */
+	u64 end;	/* block; evacuation: slot of the tier */
+	u32 tier;	/* move, evacuate */
 	u32 pass;
 	u32 retries;
 	u64 skipped;
+};
+
+/**
+ * struct tier_latency - foreground requests of a CPU, tiered mode
+ * @sum: of their jiffies
+ * @nr: their number
+ */
+struct tier_latency {
+	u64 sum;
+	u64 nr;
+};
+
+/**
+ * enum tier_move_cause - why a block is moved
+ * @TIER_MOVE_PROMOTE: the policy of the tier it goes to admitted it
+ * @TIER_MOVE_DEMOTE: the policy of its tier gave it up
+ * @TIER_MOVE_HAND: a message
+ * @TIER_MOVE_ROOM: its tier is fuller than it should be, or is emptied
+ */
+enum tier_move_cause {
+	TIER_MOVE_PROMOTE,
+	TIER_MOVE_DEMOTE,
+	TIER_MOVE_HAND,
+	TIER_MOVE_ROOM,
+};
+
+/**
+ * struct tier_move - a block on its way to another slot
+ * @list: on t->switched, or in the commit under way
+ * @work: what follows the copy
+ * @t: target
+ * @hold: on the whole block: reads go on, writes and discards wait
+ * @from: slot it leaves
+ * @to: slot it gets
+ * @from_dev: device of @from
+ * @to_dev: device of @to
+ * @cause: enum tier_move_cause
+ * @failed: read and write errors of the copy, as kcopyd tells
+ */
+struct tier_move {
+	struct list_head list;
+	struct work_struct work;
+	struct tier *t;
+	struct tier_hold hold;
+	tier_slot_t from;
+	tier_slot_t to;
+	u8 from_dev;
+	u8 to_dev;
+	u8 cause;
+	u8 failed;
 };
 
 enum tier_flush_state {
@@ -238,8 +344,10 @@ struct tier {
 	bool live;			/* between resume and suspend */
 	bool stopping;			/* no new background work */
 
-	struct tier_dev fast;
-	struct tier_dev slow;
+	struct tier_dev devs[TIER_MAX_DEVS];	/* data devices, fastest first */
+	u32 nr_devs;
+	struct tier_dev *fast;		/* the first */
+	struct tier_dev *slow;		/* the second */
 	struct dm_dev *meta_dev;
 	struct tier_metadata *md;
 	struct tier_geometry g;
@@ -250,7 +358,7 @@ struct tier {
 	enum tier_mode mode;		/* wanted */
 	enum tier_mode settled;		/* the last one that was wanted and drained */
 	struct tier_tunables tune;
-	struct tier_policy *policy;
+	struct tier_policy *policy;	/* of the first device */
 	struct tier_policy_words policy_words;	/* as in the table line or the message */
 	struct tier_policy *policy_sample;	/* holds the modules of these words */
 	s64 __percpu *dirtying;		/* writes under way that were decided in writeback mode */
@@ -305,6 +413,7 @@ struct tier {
 	struct tier_region *regions;
 	struct tier_snapshot *snapshot;	/* slots of the transaction being written */
 	u32 nr_snapshot;
+	u32 nr_snapshot_moves;
 	u32 max_snapshot;
 	bool gave_up_fast;		/* nothing is clean on the fast device any more */
 	u32 nr_intents;			/* marked regions */
@@ -351,10 +460,28 @@ struct tier {
 	u32 nr_jobs;
 	struct delayed_work job_work;
 
-	/* errors of the fast device */
-	atomic_t fast_errors;
-	int fast_errors_seen;		/* when the current minute began */
-	unsigned long minute;		/* jiffies when it began */
+	/* tiered mode */
+	struct dm_kcopyd_client *kcopyd;
+	atomic_t nr_moves;		/* copies under way */
+	spinlock_t move_lock;		/* guards the three below */
+	struct list_head switched;	/* moves that are in core and not in a commit yet */
+	struct list_head leaving;	/* committed ones whose old slot is still read */
+	u32 nr_switched;		/* those, and those in the commit under way */
+	unsigned long round_next;	/* jiffies: when automatic moves begin again */
+	bool round_over;		/* they rest until then */
+	struct tier_slot_list trim;	/* freed, to be discarded on their devices; free_lock */
+	struct work_struct trim_work;
+	u32 trim_batch[TIER_TRIM_BATCH];	/* trim_work only */
+	struct list_head starved;	/* writes that wait for a free slot; io_lock */
+	struct list_head trim_waiters;	/* those that wait for the end of trim_work; io_lock */
+	atomic_t freed;			/* slots freed so far */
+	struct tier_latency __percpu *latency;
+	u64 latency_sum;		/* at the last look */
+	u64 latency_nr;
+	unsigned long latency_look;	/* jiffies */
+	bool yielding;
+
+	unsigned long minute;		/* jiffies when the current one began, for errors of devices */
 
 	struct tier_stats __percpu *stats;
 	u64 checkpoints_reset;		/* the metadata's count at the last reset */
@@ -376,9 +503,32 @@ static inline void tier_assert_locked(struct tier *t, tier_block_t block)
 	lockdep_assert_held(&tier_stripe(t, block)->lock);
 }
 
+/* tiered mode: each block is in one slot of one device; constant in a target's life */
+static inline bool tier_exclusive(const struct tier *t)
+{
+	return t->mode == TIER_MODE_TIERED;
+}
+
+static inline struct tier_dev *tier_slot_device(struct tier *t, tier_slot_t slot)
+{
+	return &t->devs[tier_slot_dev(&t->g, slot)];
+}
+
+/* sector on its device */
 static inline sector_t tier_slot_sector(struct tier *t, tier_slot_t slot)
 {
-	return t->fast.start + ((sector_t)tier_from_slot(slot) << t->g.block_shift);
+	return tier_slot_dev_sector(&t->g, slot);
+}
+
+/* its number among the slots of its device, as the policy there knows it */
+static inline tier_slot_t tier_slot_number(struct tier *t, tier_slot_t slot)
+{
+	return tier_to_slot(tier_slot_local(&t->g, slot));
+}
+
+static inline void tier_dev_count(struct tier_dev *d, enum tier_dev_stat s)
+{
+	this_cpu_inc(d->stats->v[s]);
 }
 
 static inline sector_t tier_block_sector(struct tier *t, tier_block_t block)
@@ -413,7 +563,7 @@ static inline u64 tier_now(void)
 /* fewer free slots than half of what is kept ready: the reclaimer works in batches, each costs a commit */
 static inline bool tier_slots_low(struct tier *t)
 {
-	return READ_ONCE(t->map.nr_free) + atomic_read(&t->nr_evicted) < DIV_ROUND_UP(t->reserve, 2);
+	return READ_ONCE(t->map.free.nr) + atomic_read(&t->nr_evicted) < DIV_ROUND_UP(t->reserve, 2);
 }
 
 /* acknowledged writes may sit in the device's cache; call between completion and answer */
@@ -455,7 +605,7 @@ static inline bool tier_may_use_fast(struct tier *t)
 void tier_set_health(struct tier *t, enum tier_health health, const char *why);
 void tier_event(struct tier *t);
 void tier_set_reserve(struct tier *t);
-void tier_fast_error(struct tier *t, const char *what, sector_t sector);
+void tier_dev_error(struct tier *t, struct tier_dev *d, const char *what, sector_t sector);
 
 /* tier-load.c */
 int tier_check_sb(struct tier *t);
@@ -480,7 +630,28 @@ tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block);
 void tier_hold_release(struct tier *t, struct tier_hold *h);
 
 void tier_slot_untrack(struct tier *t, tier_slot_t slot, tier_block_t block);
-bool tier_promote_later(struct tier *t, tier_block_t block);
+void tier_io_retry(struct tier *t, struct list_head *list);
+
+/* tier-move.c */
+int tier_move_init(struct tier *t);
+void tier_move_exit(struct tier *t);
+tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential);
+int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to_dev, enum tier_move_cause cause);
+bool tier_moves(struct tier *t);
+bool tier_may_move(struct tier *t);
+bool tier_dev_takes(const struct tier_dev *d);
+u32 tier_dev_room(const struct tier_dev *d);
+u32 tier_with_room(struct tier *t, u32 from, bool faster_too);
+void tier_demote_slot(struct tier *t, u32 dev, tier_slot_t local);
+void tier_move_forget(struct tier *t);
+void tier_move_committed(struct tier *t, struct tier_move *m);
+void tier_move_again(struct tier *t, struct tier_move *m);
+tier_slot_t tier_move_target(struct tier *t, tier_slot_t from);
+struct tier_move *tier_move_find(struct tier *t, tier_slot_t to);
+void tier_slot_freed(struct tier *t, tier_slot_t slot);
+void tier_trim_work(struct work_struct *work);
+void tier_move_kick(struct tier *t);
+bool tier_moves_wait(struct tier *t);
 
 /* tier-discard.c */
 u64 tier_range_mask(struct tier *t, tier_block_t block, u64 start, u64 end);
@@ -540,12 +711,16 @@ int tier_policy_start(struct tier *t, char *error);
 void tier_policy_load(struct tier *t);
 int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *error);
 void tier_policy_stop(struct tier *t);
-struct tier_policy *tier_policy_ranking(struct tier *t);
+void tier_policy_load_slot(struct tier *t, tier_slot_t slot, u32 hint);
+struct tier_policy *tier_policy_ranking(struct tier_policy *p);
 int tier_policy_emit(struct tier *t, char *buf, size_t size);
 void tier_policy_add_keys(const struct tier_policy *p, bool chain, char *error);
 void tier_policy_bad_value(const struct tier_policy *p, const char *key, const char *value, char *error);
 
 /* tier-message.c */
+bool tier_promote_later(struct tier *t, tier_block_t block, u32 tier);
+bool tier_promote_waits(struct tier *t);
+bool tier_promote_take(struct tier *t, tier_block_t *block, u32 *tier);
 int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, unsigned int maxlen);
 void tier_job_work(struct work_struct *work);
 void tier_jobs_free(struct tier *t);

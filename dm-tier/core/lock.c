@@ -129,3 +129,14 @@ bool __tier_block_busy(struct tier_stripe *s, tier_block_t block)
 			return true;
 	return false;
 }
+
+bool __tier_hold_on_slot(struct tier_stripe *s, tier_block_t block, tier_slot_t slot)
+{
+	const struct tier_hold *h;
+
+	lockdep_assert_held(&s->lock);
+	list_for_each_entry(h, &s->holds, list)
+		if (h->block == block && h->slot == slot)
+			return true;
+	return false;
+}

@@ -44,6 +44,7 @@ enum tier_hold_state {
  * @mask: granules
  * @poison: COPY: granules that a WRITE has touched since
  * @granted: who waits is told by this, with the stripe locked; must not sleep
+ * @slot: slot that is read, set by the owner of a READ in tiered mode
  * @mode: enum tier_hold_mode
  * @state: enum tier_hold_state
  */
@@ -53,6 +54,7 @@ struct tier_hold {
 	tier_block_t block;
 	u64 mask;
 	u64 poison;
+	tier_slot_t slot;
 	u8 mode;
 	u8 state;
 };
@@ -77,6 +79,7 @@ static inline void tier_hold_init(struct tier_hold *h, tier_block_t block, u64 m
 	h->block = block;
 	h->mask = mask;
 	h->poison = 0;
+	h->slot = TIER_NO_SLOT;
 	h->mode = mode;
 	h->state = TIER_HOLD_NONE;
 }
@@ -101,5 +104,8 @@ void __tier_hold_release(struct tier_stripe *s, struct tier_hold *h);
 
 /* does anything in flight, or waiting, touch this block? */
 bool __tier_block_busy(struct tier_stripe *s, tier_block_t block);
+
+/* does a granted hold on this block say that it reads this slot? */
+bool __tier_hold_on_slot(struct tier_stripe *s, tier_block_t block, tier_slot_t slot);
 
 #endif /* TIER_CORE_LOCK_H */

@@ -30,7 +30,7 @@ int tier_map_init(struct tier_map *map, u32 nr_slots, u32 nr_granules, u32 max_s
 	map->bucket_bits = bucket_bits(nr_slots);
 	nr_buckets = 1U << map->bucket_bits;
 	map->stripe_mask = min(nr_buckets, max_stripes) - 1;
-	map->free = U32_MAX;
+	tier_slot_list_init(&map->free);
 	map->heads = kvmalloc_array(nr_buckets, sizeof(*map->heads), GFP_KERNEL);
 	if (!map->heads)
 		return -ENOMEM;
@@ -73,20 +73,20 @@ void tier_map_remove(struct tier_map *map, tier_slot_t slot)
 	tier_slot_set_granules(map, slot, 0, 0);
 }
 
-void tier_map_put_free(struct tier_map *map, tier_slot_t slot)
+void tier_map_put(struct tier_map *map, struct tier_slot_list *l, tier_slot_t slot)
 {
-	*tier_map_next(map, slot) = map->free;
-	map->free = tier_from_slot(slot);
-	WRITE_ONCE(map->nr_free, map->nr_free + 1);
+	*tier_map_next(map, slot) = l->first;
+	l->first = tier_from_slot(slot);
+	WRITE_ONCE(l->nr, l->nr + 1);
 }
 
-tier_slot_t tier_map_take_free(struct tier_map *map)
+tier_slot_t tier_map_take(struct tier_map *map, struct tier_slot_list *l)
 {
-	tier_slot_t slot = tier_to_slot(map->free);
+	tier_slot_t slot = tier_to_slot(l->first);
 
 	if (slot == TIER_NO_SLOT)
 		return slot;
-	map->free = *tier_map_next(map, slot);
-	WRITE_ONCE(map->nr_free, map->nr_free - 1);
+	l->first = *tier_map_next(map, slot);
+	WRITE_ONCE(l->nr, l->nr - 1);
 	return slot;
 }

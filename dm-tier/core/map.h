@@ -6,7 +6,7 @@
  * same field.  16 bytes a slot up to 16 granules a block, 32 bytes above, and 2 to 4 bytes of heads.
  *
  * Locking is the caller's: everything about a block, its chain included, under the lock of the block's
- * stripe (tier_map_stripe()); the free list under a lock of its own.
+ * stripe (tier_map_stripe()); lists of free slots under a lock of their own.
  */
 #ifndef TIER_MAP_H
 #define TIER_MAP_H
@@ -25,6 +25,7 @@
 #define TIER_SLOT_TRACKED	BIT(12)	/* its fill is sampled */
 #define TIER_SLOT_WB_FAILED	BIT(13)	/* the last write back failed */
 #define TIER_SLOT_LOST		BIT(14)	/* a granule became invalid, and that may not be durable yet */
+#define TIER_SLOT_SWITCHED	BIT(15)	/* its block came from another slot, and no commit has taken that up */
 
 struct tier_slot16 {
 	u64 block_flags;
@@ -41,6 +42,18 @@ struct tier_slot32 {
 	u64 dirty;
 };
 
+/* Unmapped slots, chained: a stack */
+struct tier_slot_list {
+	u32 first;
+	u32 nr;
+};
+
+static inline void tier_slot_list_init(struct tier_slot_list *l)
+{
+	l->first = U32_MAX;
+	l->nr = 0;
+}
+
 /**
  * struct tier_map - the mapping
  * @nr_slots: slots
@@ -49,8 +62,7 @@ struct tier_slot32 {
  * @heads: first slot of each bucket
  * @s16: slots with up to 16 granules, or NULL
  * @s32: slots with more, or NULL
- * @free: first free slot
- * @nr_free: free slots
+ * @free: free slots
  */
 struct tier_map {
 	u32 nr_slots;
@@ -59,8 +71,7 @@ struct tier_map {
 	u32 *heads;
 	struct tier_slot16 *s16;
 	struct tier_slot32 *s32;
-	u32 free;
-	u32 nr_free;
+	struct tier_slot_list free;
 };
 
 /**
@@ -165,10 +176,10 @@ void tier_map_insert(struct tier_map *map, tier_slot_t slot, tier_block_t block,
 /* unchain a mapped slot; it is then unmapped and on no list */
 void tier_map_remove(struct tier_map *map, tier_slot_t slot);
 
-/* put an unmapped slot on the free list; free list lock held */
-void tier_map_put_free(struct tier_map *map, tier_slot_t slot);
+/* put an unmapped slot that is on no list on one; the caller holds the list's lock */
+void tier_map_put(struct tier_map *map, struct tier_slot_list *l, tier_slot_t slot);
 
-/* take one from it, or TIER_NO_SLOT; free list lock held */
-tier_slot_t tier_map_take_free(struct tier_map *map);
+/* take one from a list, or TIER_NO_SLOT; the caller holds the list's lock */
+tier_slot_t tier_map_take(struct tier_map *map, struct tier_slot_list *l);
 
 #endif /* TIER_MAP_H */

@@ -28,8 +28,8 @@ static void test_random(u32 nr_granules)
 	for (i = 0; i < NR_BLOCKS; i++)
 		slot_of[i] = U32_MAX;
 	for (i = NR_SLOTS; i--;)
-		tier_map_put_free(&map, tier_to_slot(i));
-	is(map.nr_free, NR_SLOTS, "%u granules: all free", nr_granules);
+		tier_map_put(&map, &map.free, tier_to_slot(i));
+	is(map.free.nr, NR_SLOTS, "%u granules: all free", nr_granules);
 	for (i = 0; i < 200000; i++) {
 		tier_slot_t slot;
 
@@ -37,7 +37,7 @@ static void test_random(u32 nr_granules)
 		slot = tier_map_lookup(&map, tier_to_block(b));
 		good &= tier_from_slot(slot) == slot_of[b];
 		if (slot == TIER_NO_SLOT) {
-			slot = tier_map_take_free(&map);
+			slot = tier_map_take(&map, &map.free);
 			good &= (slot == TIER_NO_SLOT) == !nr_free;
 			if (slot == TIER_NO_SLOT) {
 				/* full: give one up */
@@ -45,7 +45,7 @@ static void test_random(u32 nr_granules)
 				slot_of[block_of[tier_from_slot(slot)]] = U32_MAX;
 				tier_map_remove(&map, slot);
 				good &= !tier_slot_flags(&map, slot);
-				tier_map_put_free(&map, slot);
+				tier_map_put(&map, &map.free, slot);
 				nr_free++;
 				continue;
 			}
@@ -63,7 +63,7 @@ static void test_random(u32 nr_granules)
 		tier_slot_set_granules(&map, slot, valid[tier_from_slot(slot)], dirty[tier_from_slot(slot)]);
 		tier_slot_change_flags(&map, slot, TIER_SLOT_FRESH, TIER_SLOT_PINNED);
 		good &= tier_slot_flags(&map, slot) == (TIER_SLOT_MAPPED | TIER_SLOT_PINNED);
-		good &= map.nr_free == nr_free;
+		good &= map.free.nr == nr_free;
 	}
 	ok(good, "%u granules: 200000 random steps agree with an array", nr_granules);
 	tier_map_exit(&map);
@@ -78,13 +78,13 @@ int main(void)
 		test_random(n);
 
 	is(tier_map_init(&map, 1, 1, 1024), 0, "one slot: init");
-	tier_map_put_free(&map, tier_to_slot(0));
-	tier_map_insert(&map, tier_map_take_free(&map), tier_to_block(TIER_MAX_BLOCKS - 1), 0);
+	tier_map_put(&map, &map.free, tier_to_slot(0));
+	tier_map_insert(&map, tier_map_take(&map, &map.free), tier_to_block(TIER_MAX_BLOCKS - 1), 0);
 	is(tier_from_slot(tier_map_lookup(&map, tier_to_block(TIER_MAX_BLOCKS - 1))), 0,
 	   "one slot: the highest block is found");
 	is(tier_from_block(tier_slot_block(&map, tier_to_slot(0))), TIER_MAX_BLOCKS - 1, "one slot: its number is whole");
 	is(tier_map_lookup(&map, tier_to_block(0)), TIER_NO_SLOT, "one slot: another block is not");
-	is(tier_map_take_free(&map), TIER_NO_SLOT, "one slot: no second one");
+	is(tier_map_take(&map, &map.free), TIER_NO_SLOT, "one slot: no second one");
 	tier_map_exit(&map);
 
 	is(tier_map_memory(1 << 20, 16), (16 << 20) + (4 << 20), "memory: 20 bytes a slot up to 16 granules");

@@ -97,7 +97,7 @@ static int sim_init(struct sim *s, const struct sim_trace *trace, const struct s
 		return -ENOMEM;
 	}
 	for (i = o->nr_slots; i--;)
-		tier_map_put_free(&s->map, tier_to_slot(i));
+		tier_map_put(&s->map, &s->map.free, tier_to_slot(i));
 	return 0;
 }
 
@@ -124,7 +124,7 @@ static void evict(struct sim *s, tier_slot_t slot)
 /* Gives @block a slot without data; the policy does not hear of it yet. */
 static tier_slot_t get_slot(struct sim *s, tier_block_t block)
 {
-	tier_slot_t slot = tier_map_take_free(&s->map);
+	tier_slot_t slot = tier_map_take(&s->map, &s->map.free);
 
 	if (slot == TIER_NO_SLOT) {
 		if (!s->policy->type->victim(s->policy, take, NULL, VICTIM_BUDGET, &slot)) {

@@ -1,0 +1,765 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tiered mode: where a block lands, and how it gets to another tier.
+ *
+ * A move, in the order that keeps the invariants (docs/design.md):
+ *
+ *	tier_move_start	hold the block: reads go on, writes and discards wait; take a free slot; kcopyd copies
+ *	move_done	the block is in its new slot, in core; the hold goes.  The old slot belongs to nobody
+ *	commit		flushes the devices (I1), then one transaction has both slots' records (I6)
+ *	move_leave	the last read has left the old slot: it is free (I2)
+ *
+ * A copy that fails leaves the block where it is.  A block whose move is not committed is not moved again.
+ *
+ * Each tier keeps back some slots that nothing lands in.  A move may use them, so a block can be
+ * promoted to a full tier; that takes the tier below its watermark, and another block is demoted to the
+ * slot that became free.
+ */
+#include <linux/dm-kcopyd.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include "tier.h"
+#include "tier-trace.h"
+
+#define MAX_MOVES	8	/* copies under way */
+#define MAX_SWITCHED	32	/* moves that wait for a commit before one is asked for */
+#define VICTIM_BUDGET	512U	/* slots looked at for one victim */
+#define ROOM_BUDGET	512U	/* slots looked at for a block that makes room */
+#define LATENCY_MS	500	/* over which latencies are averaged */
+
+/* tier_move.failed */
+#define MOVE_READ_FAILED	BIT(0)
+#define MOVE_WRITE_FAILED	BIT(1)
+
+/* ---- tiers ---- */
+
+/* does anything land on it, or move there by itself? */
+bool tier_dev_takes(const struct tier_dev *d)
+{
+	return !READ_ONCE(d->evacuate) && !READ_ONCE(d->failing);
+}
+
+/* free slots beside those that are kept for moves */
+u32 tier_dev_room(const struct tier_dev *d)
+{
+	u32 nr = READ_ONCE(d->free.nr);
+
+	return nr > d->kept ? nr - d->kept : 0;
+}
+
+/* free slots, now or as soon as the moves under way are committed */
+static u32 free_soon(const struct tier_dev *d)
+{
+	return READ_ONCE(d->free.nr) + atomic_read(&d->leaving);
+}
+
+/* demotion starts below this many free slots */
+static u32 low_water(struct tier *t, const struct tier_dev *d)
+{
+	return max_t(u32, d->kept, mult_frac((u64)d->nr_slots, t->tune.v[TIER_TUNE_FREE_LOW], 100));
+}
+
+/* and ends here */
+static u32 high_water(struct tier *t, const struct tier_dev *d)
+{
+	return max_t(u32, d->kept + 1, mult_frac((u64)d->nr_slots, t->tune.v[TIER_TUNE_FREE_HIGH], 100));
+}
+
+/* a tier with room for a block that leaves tier @from: the next slower one, else the next faster; or nr_devs */
+u32 tier_with_room(struct tier *t, u32 from, bool faster_too)
+{
+	u32 d;
+
+	for (d = from + 1; d < t->nr_devs; d++)
+		if (tier_dev_takes(&t->devs[d]) && tier_dev_room(&t->devs[d]))
+			return d;
+	for (d = from; faster_too && d--;)
+		if (tier_dev_takes(&t->devs[d]) && tier_dev_room(&t->devs[d]))
+			return d;
+	return t->nr_devs;
+}
+
+static bool devices_idle(struct tier *t)
+{
+	unsigned long idle = msecs_to_jiffies(t->tune.v[TIER_TUNE_IDLE_MS]);
+	u32 d;
+
+	for (d = 1; d < t->nr_devs; d++)
+		if (atomic_read(&t->devs[d].inflight) ||
+		    time_before(jiffies, READ_ONCE(t->devs[d].last) + idle))
+			return false;
+	return true;
+}
+
+/* moves and jobs are looked after by one work item */
+void tier_move_kick(struct tier *t)
+{
+	if (!READ_ONCE(t->stopping))
+		queue_delayed_work(t->bg_wq, &t->job_work, 1);
+}
+
+/* ---- slots ---- */
+
+/* a slot on a device, taken off its free list, or TIER_NO_SLOT; leaves @keep of them */
+static tier_slot_t take_free(struct tier *t, struct tier_dev *d, u32 keep)
+{
+	tier_slot_t slot = TIER_NO_SLOT;
+
+	spin_lock(&t->free_lock);
+	if (d->free.nr > keep)
+		slot = tier_map_take(&t->map, &d->free);
+	spin_unlock(&t->free_lock);
+	return slot;
+}
+
+/**
+ * __tier_slot_land() - a slot for the first write of a block
+ * @t: target
+ * @block: has none; its stripe is locked
+ * @sequential: the write is part of a sequential stream
+ *
+ * On the fastest tier with room, or beginning at the one for sequential streams.
+ * Return: the slot, mapped, or TIER_NO_SLOT.
+ */
+tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential)
+{
+	u32 first = sequential ? min(t->tune.v[TIER_TUNE_SEQ_LANDING], t->nr_devs - 1) : 0;
+	tier_slot_t slot = TIER_NO_SLOT;
+	struct tier_dev *d = NULL;
+	u32 i;
+
+	tier_assert_locked(t, block);
+	for (i = 0; i < t->nr_devs && slot == TIER_NO_SLOT; i++) {
+		d = &t->devs[(first + i) % t->nr_devs];
+		if (tier_dev_takes(d))
+			slot = take_free(t, d, d->kept);
+		if (READ_ONCE(d->free.nr) < low_water(t, d))
+			tier_move_kick(t);
+	}
+	if (slot == TIER_NO_SLOT)
+		return slot;
+	tier_map_insert(&t->map, slot, block, TIER_SLOT_FRESH);
+	atomic_inc(&t->nr_used);
+	atomic_inc(&d->used);
+	return slot;
+}
+
+/* no record names the slot, and nobody uses it: it is free */
+void tier_slot_freed(struct tier *t, tier_slot_t slot)
+{
+	struct tier_dev *d = tier_slot_device(t, slot);
+	unsigned long flags;
+
+	spin_lock_irqsave(&t->free_lock, flags);
+	tier_map_put(&t->map, &d->free, slot);
+	spin_unlock_irqrestore(&t->free_lock, flags);
+	atomic_inc(&t->freed);
+}
+
+/* may slots become free without anybody's doing? */
+bool tier_moves_wait(struct tier *t)
+{
+	return atomic_read(&t->nr_moves) || READ_ONCE(t->nr_switched) || READ_ONCE(t->trim.nr);
+}
+
+static int by_number(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* tell the device that neighbouring slots hold nothing any more */
+static void discard_run(struct tier *t, u32 first, u32 nr)
+{
+	struct tier_dev *d = tier_slot_device(t, tier_to_slot(first));
+
+	/* an error does not matter: nothing is said to be there */
+	blkdev_issue_discard(d->dm->bdev, tier_slot_sector(t, tier_to_slot(first)),
+			     (sector_t)nr << t->g.block_shift, GFP_NOIO);
+}
+
+/* slots that discards have freed are discarded on their devices, and then free.  Context: worker */
+void tier_trim_work(struct work_struct *work)
+{
+	struct tier *t = container_of(work, struct tier, trim_work);
+	u32 *slots = t->trim_batch, n, i, first;
+	LIST_HEAD(waiters);
+
+	for (;;) {
+		spin_lock_irq(&t->free_lock);
+		for (n = 0; n < TIER_TRIM_BATCH && t->trim.nr; n++)
+			slots[n] = tier_from_slot(tier_map_take(&t->map, &t->trim));
+		spin_unlock_irq(&t->free_lock);
+		if (!n)
+			break;
+		sort(slots, n, sizeof(*slots), by_number, NULL);
+		for (i = 1, first = 0; i <= n; i++)
+			if (i == n || slots[i] != slots[i - 1] + 1 ||
+			    tier_slot_extent(&t->g, tier_to_slot(slots[i])) !=
+			    tier_slot_extent(&t->g, tier_to_slot(slots[i - 1]))) {
+				discard_run(t, slots[first], i - first);
+				first = i;
+			}
+		for (i = 0; i < n; i++)
+			tier_slot_freed(t, tier_to_slot(slots[i]));
+		cond_resched();
+	}
+	spin_lock_irq(&t->io_lock);
+	list_splice_init(&t->trim_waiters, &waiters);
+	spin_unlock_irq(&t->io_lock);
+	tier_io_retry(t, &waiters);
+}
+
+/* ---- a move ---- */
+
+/* the copy is over, or was not begun; config_sem held for reading */
+static void tell_failed(struct tier *t, const struct tier_move *m)
+{
+	struct tier_policy *from = t->devs[m->from_dev].policy, *to = t->devs[m->to_dev].policy;
+
+	if (m->cause == TIER_MOVE_PROMOTE)
+		to->type->aborted(to, m->hold.block);
+	if (m->cause == TIER_MOVE_DEMOTE)
+		from->type->victim_kept(from, m->hold.block, tier_slot_number(t, m->from));
+}
+
+static void tell_moved(struct tier *t, const struct tier_move *m)
+{
+	struct tier_policy *from = t->devs[m->from_dev].policy, *to = t->devs[m->to_dev].policy;
+
+	if (from)
+		from->type->removed(from, m->hold.block, tier_slot_number(t, m->from),
+				    m->cause == TIER_MOVE_DEMOTE ? TIER_REMOVED_EVICTED : TIER_REMOVED_INVALID);
+	if (to)
+		to->type->inserted(to, m->hold.block, tier_slot_number(t, m->to), NULL);
+	tier_dev_count(&t->devs[m->from_dev], TIER_DEV_MOVES_OUT);
+	tier_dev_count(&t->devs[m->to_dev], TIER_DEV_MOVES_IN);
+	if (m->to_dev < m->from_dev) {
+		tier_count(t, TIER_STAT_PROMOTIONS, 1);
+		trace_tier_promote(t->name, tier_block_sector(t, m->hold.block), t->g.block_sectors);
+	} else {
+		tier_count(t, TIER_STAT_DEMOTIONS, 1);
+		trace_tier_demote(t->name, tier_block_sector(t, m->hold.block), t->g.block_sectors);
+	}
+}
+
+/* the block is in its new slot.  Stripe locked */
+static void __switch(struct tier *t, struct tier_move *m)
+{
+	tier_block_t block = m->hold.block;
+	u64 valid = tier_slot_valid(&t->map, m->from);
+	u32 flags = tier_slot_flags(&t->map, m->from);
+
+	tier_assert_locked(t, block);
+	tier_map_remove(&t->map, m->from);
+	tier_map_insert(&t->map, m->to, block, TIER_SLOT_FRESH | TIER_SLOT_SWITCHED | (flags & TIER_SLOT_PINNED));
+	tier_slot_set_granules(&t->map, m->to, valid, valid);
+	spin_lock(&t->move_lock);
+	list_add_tail(&m->list, &t->switched);
+	WRITE_ONCE(t->nr_switched, t->nr_switched + 1);
+	spin_unlock(&t->move_lock);
+	__tier_slot_changed(t, m->to);
+	/* what is to be recorded of the old slot is recorded with the new one; a snapshot passes it by */
+	if (flags & TIER_SLOT_CHANGED)
+		atomic_dec(&t->nr_changed);
+	atomic_dec(&t->devs[m->from_dev].used);
+	atomic_inc(&t->devs[m->to_dev].used);
+	if (flags & TIER_SLOT_PINNED) {
+		atomic_dec(&t->devs[m->from_dev].pinned);
+		atomic_inc(&t->devs[m->to_dev].pinned);
+	}
+}
+
+static void move_end(struct tier *t)
+{
+	bool starved;
+
+	atomic_dec(&t->nr_moves);
+	smp_mb__after_atomic();	/* pairs with land() */
+	spin_lock_irq(&t->io_lock);
+	starved = !list_empty(&t->starved);
+	spin_unlock_irq(&t->io_lock);
+	if (starved || READ_ONCE(t->nr_switched) >= MAX_SWITCHED)
+		tier_commit_kick(t, true);
+	tier_move_kick(t);
+	if (atomic_dec_and_test(&t->copies))
+		wake_up(&t->copies_wait);
+}
+
+/* Context: worker */
+static void move_done(struct work_struct *work)
+{
+	struct tier_move *m = container_of(work, struct tier_move, work);
+	struct tier *t = m->t;
+	struct tier_stripe *s = tier_stripe(t, m->hold.block);
+	bool failed = m->failed;
+
+	tier_dev_dirtied(&t->devs[m->to_dev]);
+	if (failed)
+		tier_dev_error(t, &t->devs[m->failed & MOVE_READ_FAILED ? m->from_dev : m->to_dev], "move",
+			       tier_block_sector(t, m->hold.block));
+	percpu_down_read(&t->config_sem);
+	/* before the slots change, and nobody else can be told of them */
+	if (failed)
+		tell_failed(t, m);
+	else
+		tell_moved(t, m);
+	spin_lock_irq(&s->lock);
+	if (!failed)
+		__switch(t, m);
+	__tier_hold_release(s, &m->hold);
+	spin_unlock_irq(&s->lock);
+	/* moved: the commit may have freed it */
+	if (failed) {
+		atomic_dec(&t->devs[m->from_dev].leaving);
+		tier_slot_freed(t, m->to);
+		kfree(m);
+	}
+	percpu_up_read(&t->config_sem);
+	move_end(t);
+}
+
+/* Context: kcopyd's thread */
+static void copied(int read_err, unsigned long write_err, void *context)
+{
+	struct tier_move *m = context;
+
+	m->failed = (read_err ? MOVE_READ_FAILED : 0) | (write_err ? MOVE_WRITE_FAILED : 0);
+	INIT_WORK(&m->work, move_done);
+	queue_work(m->t->wq, &m->work);
+}
+
+static void copy(struct tier_move *m, u64 valid)
+{
+	struct tier *t = m->t;
+	u32 first = __ffs64(valid) << t->g.granule_shift;
+	u32 end = min((tier_last_granule(valid) + 1) << t->g.granule_shift, tier_block_len(t, m->hold.block));
+	struct dm_io_region from = {
+		.bdev = t->devs[m->from_dev].dm->bdev,
+		.sector = tier_slot_sector(t, m->from) + first,
+		.count = end - first,
+	};
+	struct dm_io_region to = {
+		.bdev = t->devs[m->to_dev].dm->bdev,
+		.sector = tier_slot_sector(t, m->to) + first,
+		.count = end - first,
+	};
+
+	dm_kcopyd_copy(t->kcopyd, &from, 1, &to, 0, copied, m);
+}
+
+/* what stands against moving a slot's block; stripe locked */
+static int __movable(struct tier *t, tier_slot_t slot, enum tier_move_cause cause)
+{
+	u32 flags = tier_slot_flags(&t->map, slot);
+
+	if (!(flags & TIER_SLOT_MAPPED) || !tier_slot_valid(&t->map, slot))
+		return -ENOENT;
+	if (flags & TIER_SLOT_SWITCHED)
+		return -EBUSY;
+	return flags & TIER_SLOT_PINNED && (cause == TIER_MOVE_PROMOTE || cause == TIER_MOVE_DEMOTE) ? -EPERM : 0;
+}
+
+/**
+ * tier_move_start() - start to move a block to another tier
+ * @t: target
+ * @block: block
+ * @from: the slot it has to be in, or TIER_NO_SLOT
+ * @to_dev: tier
+ * @cause: why; promotions and moves by hand may use the slots that are kept back
+ *
+ * If it fails the policy that wanted it is not told.
+ * Context: may sleep; config_sem held for reading.
+ * Return: 0; -ENOENT it has no slot (or not @from), -EEXIST it is there, -EBUSY it is in use, -EPERM it is pinned,
+ * -ENOSPC no free slot there, -ENOMEM.
+ */
+int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to_dev, enum tier_move_cause cause)
+{
+	struct tier_dev *d = &t->devs[to_dev];
+	struct tier_stripe *s = tier_stripe(t, block);
+	struct tier_move *m = kmalloc(sizeof(*m), GFP_NOIO | __GFP_NOWARN);
+	u64 valid = 0;
+	int r;
+
+	if (!m)
+		return -ENOMEM;
+	m->t = t;
+	m->cause = cause;
+	m->to_dev = to_dev;
+	tier_hold_init(&m->hold, block, tier_block_mask(t, block), TIER_HOLD_ONLY);
+	spin_lock_irq(&s->lock);
+	m->from = tier_map_lookup(&t->map, block);
+	if (m->from == TIER_NO_SLOT || (from != TIER_NO_SLOT && m->from != from))
+		r = -ENOENT;
+	else
+		r = __movable(t, m->from, cause);
+	if (r)
+		goto out;
+	m->from_dev = tier_slot_dev(&t->g, m->from);
+	if (m->from_dev == to_dev) {
+		r = -EEXIST;
+		goto out;
+	}
+	if (!__tier_hold_try(s, &m->hold)) {
+		r = -EBUSY;
+		goto out;
+	}
+	m->to = take_free(t, d, cause == TIER_MOVE_PROMOTE || cause == TIER_MOVE_HAND ? 0 : d->kept);
+	if (m->to == TIER_NO_SLOT) {
+		__tier_hold_release(s, &m->hold);
+		r = -ENOSPC;
+		goto out;
+	}
+	valid = tier_slot_valid(&t->map, m->from);
+	atomic_inc(&t->nr_moves);
+	atomic_inc(&t->copies);
+	atomic_inc(&t->devs[m->from_dev].leaving);
+out:
+	spin_unlock_irq(&s->lock);
+	if (r)
+		kfree(m);
+	else
+		copy(m, valid);
+	return r;
+}
+
+/* ---- what the commit does with it ---- */
+
+/* the move that brought a block to slot @to, for the commit that takes it up.  Stripe locked, commit thread */
+struct tier_move *tier_move_find(struct tier *t, tier_slot_t to)
+{
+	struct tier_move *m, *found = NULL;
+
+	spin_lock(&t->move_lock);
+	list_for_each_entry(m, &t->switched, list)
+		if (m->to == to) {
+			found = m;
+			break;
+		}
+	if (!WARN_ON_ONCE(!found))
+		list_del_init(&found->list);
+	spin_unlock(&t->move_lock);
+	return found;
+}
+
+/* where the block of slot @from was moved to, if no commit has taken that up; else TIER_NO_SLOT.  Commit thread */
+tier_slot_t tier_move_target(struct tier *t, tier_slot_t from)
+{
+	tier_slot_t to = TIER_NO_SLOT;
+	struct tier_move *m;
+
+	spin_lock_irq(&t->move_lock);
+	list_for_each_entry(m, &t->switched, list)
+		if (m->from == from)
+			to = m->to;
+	spin_unlock_irq(&t->move_lock);
+	return to;
+}
+
+/* the commit failed: the next one takes it up.  Stripe locked, commit thread */
+void tier_move_again(struct tier *t, struct tier_move *m)
+{
+	spin_lock(&t->move_lock);
+	list_add(&m->list, &t->switched);
+	spin_unlock(&t->move_lock);
+}
+
+/* false: a request that began before the move is still reading the old slot */
+static bool move_leave(struct tier *t, struct tier_move *m)
+{
+	struct tier_stripe *s = tier_stripe(t, m->hold.block);
+	bool read;
+
+	spin_lock_irq(&s->lock);
+	read = __tier_hold_on_slot(s, m->hold.block, m->from);
+	spin_unlock_irq(&s->lock);
+	if (read)
+		return false;
+	atomic_dec(&t->devs[m->from_dev].leaving);
+	spin_lock_irq(&t->move_lock);
+	WRITE_ONCE(t->nr_switched, t->nr_switched - 1);
+	spin_unlock_irq(&t->move_lock);
+	tier_slot_freed(t, m->from);
+	kfree(m);
+	return true;
+}
+
+/* both records are durable.  Commit thread */
+void tier_move_committed(struct tier *t, struct tier_move *m)
+{
+	if (move_leave(t, m))
+		return;
+	spin_lock_irq(&t->move_lock);
+	list_add(&m->list, &t->leaving);
+	spin_unlock_irq(&t->move_lock);
+	tier_move_kick(t);
+}
+
+/* old slots that were still read when their move was committed; true: some still are */
+static bool free_left(struct tier *t)
+{
+	struct tier_move *m, *tmp;
+	LIST_HEAD(leaving);
+	bool more;
+
+	spin_lock_irq(&t->move_lock);
+	list_splice_init(&t->leaving, &leaving);
+	spin_unlock_irq(&t->move_lock);
+	list_for_each_entry_safe(m, tmp, &leaving, list)
+		tier_move_committed(t, m);
+	spin_lock_irq(&t->move_lock);
+	more = !list_empty(&t->leaving);
+	spin_unlock_irq(&t->move_lock);
+	return more;
+}
+
+/* ---- moves that nobody asked for ---- */
+
+/* do foreground requests take so long that moves should rest? */
+static bool yields(struct tier *t)
+{
+	u32 limit = t->tune.v[TIER_TUNE_YIELD_MS];
+	u64 sum = 0, nr = 0;
+	int cpu;
+
+	if (time_before(jiffies, t->latency_look + msecs_to_jiffies(LATENCY_MS)))
+		return limit && t->yielding;
+	for_each_possible_cpu(cpu) {
+		sum += READ_ONCE(per_cpu_ptr(t->latency, cpu)->sum);
+		nr += READ_ONCE(per_cpu_ptr(t->latency, cpu)->nr);
+	}
+	t->yielding = limit && nr != t->latency_nr &&
+		      jiffies_to_msecs(sum - t->latency_sum) > limit * (nr - t->latency_nr);
+	t->latency_sum = sum;
+	t->latency_nr = nr;
+	t->latency_look = jiffies;
+	return t->yielding;
+}
+
+/* seconds from the end of a round of automatic moves to the next; 0: they come at any time */
+static u32 interval(struct tier *t)
+{
+	u32 when = t->tune.v[TIER_TUNE_MIGRATION];
+
+	return when > TIER_MIGRATION_MAX ? 0 : when;
+}
+
+/* does the schedule allow automatic moves now? */
+static bool scheduled(struct tier *t)
+{
+	u32 when = t->tune.v[TIER_TUNE_MIGRATION];
+
+	if (when == TIER_MIGRATION_OFF || yields(t))
+		return false;
+	if (when == TIER_MIGRATION_IDLE)
+		return devices_idle(t);
+	if (!interval(t) || !t->round_over)
+		return true;
+	if (time_before(jiffies, t->round_next))
+		return false;
+	t->round_over = false;
+	return true;
+}
+
+/* may another move start, and is there rate left for it? */
+bool tier_may_move(struct tier *t)
+{
+	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
+	return !READ_ONCE(t->stopping) && atomic_read(&t->nr_moves) < MAX_MOVES && t->mig_tokens >= t->g.block_sectors;
+}
+
+struct victim {
+	struct tier *t;
+	u32 dev;
+	tier_block_t block;
+};
+
+/* the policy's lock is held */
+static enum tier_verdict take(void *context, tier_slot_t local)
+{
+	struct victim *v = context;
+	struct tier *t = v->t;
+	tier_slot_t slot = tier_local_slot(&t->g, v->dev, tier_from_slot(local));
+	tier_block_t block = tier_slot_block(&t->map, slot);
+	struct tier_stripe *s = tier_stripe(t, block);
+	enum tier_verdict verdict = TIER_VICTIM_SKIP;
+	unsigned long flags;
+
+	spin_lock_irqsave(&s->lock, flags);
+	if (tier_map_lookup(&t->map, block) == slot && !__movable(t, slot, TIER_MOVE_DEMOTE) &&
+	    !__tier_block_busy(s, block)) {
+		v->block = block;
+		verdict = TIER_VICTIM_TAKE;
+	}
+	spin_unlock_irqrestore(&s->lock, flags);
+	return verdict;
+}
+
+/* the policy's coldest block goes to tier @to; config_sem held for reading */
+static bool demote_one(struct tier *t, u32 dev, u32 to)
+{
+	struct tier_policy *p = t->devs[dev].policy;
+	struct victim v = { .t = t, .dev = dev };
+	tier_slot_t local;
+
+	if (!p->type->victim(p, take, &v, VICTIM_BUDGET, &local))
+		return false;
+	if (!tier_move_start(t, v.block, tier_local_slot(&t->g, dev, tier_from_slot(local)), to, TIER_MOVE_DEMOTE))
+		return true;
+	p->type->victim_kept(p, v.block, local);
+	return false;
+}
+
+/* a policy wants a slot given up; config_sem held for reading */
+void tier_demote_slot(struct tier *t, u32 dev, tier_slot_t local)
+{
+	tier_slot_t slot = tier_local_slot(&t->g, dev, tier_from_slot(local));
+	u32 to = tier_with_room(t, dev, false);
+
+	if (to < t->nr_devs)
+		tier_move_start(t, tier_slot_block(&t->map, slot), slot, to, TIER_MOVE_ROOM);
+}
+
+/* any block goes to tier @to: the tier is fuller than it should be, and nobody knows better */
+static bool make_room(struct tier *t, u32 dev, u32 to)
+{
+	struct tier_dev *d = &t->devs[dev];
+	u32 budget = min(ROOM_BUDGET, d->nr_slots);
+
+	while (budget--) {
+		tier_slot_t slot = tier_local_slot(&t->g, dev, d->cursor);
+
+		d->cursor = d->cursor + 1 < d->nr_slots ? d->cursor + 1 : 0;
+		if ((tier_slot_flags(&t->map, slot) & (TIER_SLOT_MAPPED | TIER_SLOT_PINNED)) == TIER_SLOT_MAPPED &&
+		    !tier_move_start(t, tier_slot_block(&t->map, slot), slot, to, TIER_MOVE_ROOM))
+			return true;
+	}
+	return false;
+}
+
+/* keep a tier's free slots above the watermarks; true: it did something, or waits for something */
+static bool balance(struct tier *t, u32 dev)
+{
+	struct tier_dev *d = &t->devs[dev];
+	bool any = false;
+
+	for (;;) {
+		u32 soon = free_soon(d), to;
+
+		if (soon < low_water(t, d))
+			d->demoting = true;
+		else if (soon >= high_water(t, d))
+			d->demoting = false;
+		if (!d->demoting)
+			return any;
+		/* upwards only what the tier has too much; the last one has no policy */
+		to = tier_with_room(t, dev, soon < d->kept);
+		if (to == t->nr_devs) {
+			d->demoting = false;
+			return any;
+		}
+		if (!tier_may_move(t))
+			return true;
+		if (!(d->policy ? demote_one(t, dev, to) : make_room(t, dev, to)))
+			return any;
+		t->mig_tokens -= t->g.block_sectors;
+		any = true;
+	}
+}
+
+/* blocks that policies want on a faster tier; true: some wait */
+static bool promote(struct tier *t)
+{
+	for (;;) {
+		tier_block_t block;
+		u32 to;
+		int r;
+
+		if (!tier_promote_waits(t))
+			return false;
+		if (!tier_may_move(t))
+			return true;
+		if (!tier_promote_take(t, &block, &to))
+			return false;
+		r = tier_dev_takes(&t->devs[to]) ? tier_move_start(t, block, TIER_NO_SLOT, to, TIER_MOVE_PROMOTE) : -ENOSPC;
+		if (r)
+			t->devs[to].policy->type->aborted(t->devs[to].policy, block);
+		else
+			t->mig_tokens -= t->g.block_sectors;
+	}
+}
+
+/**
+ * tier_moves() - start the automatic moves that are due
+ * @t: target, tiered
+ *
+ * Context: worker, one at a time.
+ * Return: true if it is to be called again soon.
+ */
+bool tier_moves(struct tier *t)
+{
+	bool again = free_left(t), busy = false;
+	u32 d;
+
+	if (READ_ONCE(t->stopping) || tier_health(t) >= TIER_HEALTH_RO)
+		return false;
+	if (scheduled(t)) {
+		percpu_down_read(&t->config_sem);
+		for (d = 0; d < t->nr_devs; d++)
+			busy |= balance(t, d);
+		busy |= promote(t);
+		percpu_up_read(&t->config_sem);
+		if (!busy && !atomic_read(&t->nr_moves) && interval(t)) {
+			t->round_over = true;
+			t->round_next = jiffies + interval(t) * HZ;
+		}
+	}
+	/* what was moved is committed soon, so that its old slots can be used */
+	if (READ_ONCE(t->nr_switched) && !atomic_read(&t->nr_moves) && list_empty(&t->leaving))
+		tier_commit_kick(t, true);
+	return again || busy;
+}
+
+/* ---- life ---- */
+
+/**
+ * tier_move_init() - what tiered mode needs beside the cache's structures
+ * @t: being constructed
+ *
+ * Context: may sleep.
+ * Return: 0 or an error.
+ */
+int tier_move_init(struct tier *t)
+{
+	t->latency = alloc_percpu(struct tier_latency);
+	if (!t->latency)
+		return -ENOMEM;
+	t->kcopyd = dm_kcopyd_client_create(NULL);
+	if (IS_ERR(t->kcopyd)) {
+		int r = PTR_ERR(t->kcopyd);
+
+		t->kcopyd = NULL;
+		return r;
+	}
+	return 0;
+}
+
+void tier_move_exit(struct tier *t)
+{
+	if (t->kcopyd)
+		dm_kcopyd_client_destroy(t->kcopyd);
+	free_percpu(t->latency);
+}
+
+/* the target is unloaded: moves that no commit could record */
+void tier_move_forget(struct tier *t)
+{
+	struct tier_move *m, *tmp;
+
+	list_splice_init(&t->leaving, &t->switched);
+	list_for_each_entry_safe(m, tmp, &t->switched, list)
+		kfree(m);
+	INIT_LIST_HEAD(&t->switched);
+	t->nr_switched = 0;
+}
