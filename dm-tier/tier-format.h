@@ -61,25 +61,30 @@
 #define TIER_FEATURE_COMPAT_RO	0ULL
 /* tiered: each block is in exactly one slot, slow devices have slots too */
 #define TIER_FEATURE_INCOMPAT_EXCLUSIVE	0x1ULL
-#define TIER_FEATURE_INCOMPAT	0ULL		/* those this version knows */
+#define TIER_FEATURE_INCOMPAT	TIER_FEATURE_INCOMPAT_EXCLUSIVE	/* those this version knows */
 
 /* Device roles */
 #define TIER_ROLE_FAST		1U	/* has a device header and slots */
 #define TIER_ROLE_SLOW		2U	/* cache modes: addressed directly, no header, no slots */
-#define TIER_ROLE_TIER		3U	/* tiered: has a device header and slots */
+#define TIER_ROLE_TIER		3U	/* tiered: has slots, and a device header but for TIER_DEV_NO_HEADER */
+
+/* Device flags, of tiers only */
+#define TIER_DEV_NO_HEADER	1U	/* taken over with its data: no header, no uuid, slots from sector 0 on */
+#define TIER_DEV_EVACUATE	2U	/* is to be emptied: no block gets a slot there */
+#define TIER_DEV_FLAGS		3U
 
 /**
  * struct tier_disk_dev - one data device in the superblock
  * @uuid: also in the device's header; zero for a device without header
  * @sectors: part of the device in use, in sectors
  * @data_start: sector of its first slot; the header is at sector 0
- * @first_slot: number of its first slot
+ * @first_slot: number of its first slot; 0 for a tier, whose slots the extents name
  * @nr_slots: slots on it, 0 for the slow device of a cache
  * @fp_sectors: whole size of the device at the last clean stop, in sectors
  * @fp_head: CRC32C of its first 64 KiB at the last clean stop
  * @fp_samples: CRC32C of the sampled 4 KiB pieces at the last clean stop
  * @role: TIER_ROLE_*
- * @flags: none defined
+ * @flags: TIER_DEV_*
  * @reserved: zero
  */
 struct tier_disk_dev {
@@ -94,6 +99,25 @@ struct tier_disk_dev {
 	__le32 role;
 	__le32 flags;
 	__u8 reserved[56];
+};
+
+#define TIER_MAX_EXTENTS	32U
+#define TIER_EXTENT_HOLE	0xffffffffU	/* of a device that was taken out: no such slots */
+
+/**
+ * struct tier_disk_extent - slots of a tiered device that lie one after the other
+ * @first_slot: number of the first
+ * @nr_slots: how many
+ * @data_start: sector of the first; 0 in a hole
+ * @dev: place of their device in the superblock's devs, or TIER_EXTENT_HOLE
+ * @reserved: zero
+ */
+struct tier_disk_extent {
+	__le64 first_slot;
+	__le64 nr_slots;
+	__le64 data_start;
+	__le32 dev;
+	__le32 reserved;
 };
 
 /**
@@ -131,6 +155,10 @@ struct tier_disk_dev {
  * @policy: name of the policy that the hints belong to, zero padded
  * @hint_seq: hint pages with this sequence number belong to the last clean stop; 0: none
  * @devs: fast to slow
+ * @nr_sectors: tiered: length of the tier device, in sectors, whole blocks; else 0
+ * @nr_extents: tiered: entries of @extents in use; else 0
+ * @reserved1: zero
+ * @extents: tiered: where the slots are, in the order of their numbers, without gaps, all of them
  * @reserved: zero
  */
 struct tier_disk_sb {
@@ -167,7 +195,11 @@ struct tier_disk_sb {
 	__u8 policy[32];
 	__le64 hint_seq;
 	struct tier_disk_dev devs[16];
-	__u8 reserved[1808];
+	__le64 nr_sectors;
+	__le32 nr_extents;
+	__le32 reserved1;
+	struct tier_disk_extent extents[TIER_MAX_EXTENTS];
+	__u8 reserved[768];
 };
 
 /**
@@ -308,12 +340,15 @@ struct tier_disk_jentry {
 };
 
 static_assert(sizeof(struct tier_disk_dev) == 128);
+static_assert(sizeof(struct tier_disk_extent) == 32);
 static_assert(sizeof(struct tier_disk_sb) == TIER_META_BLOCK_SIZE);
 static_assert(offsetof(struct tier_disk_sb, seq) == 64);
 static_assert(offsetof(struct tier_disk_sb, intent_start) == 112);
 static_assert(offsetof(struct tier_disk_sb, tail_txn) == 160);
 static_assert(offsetof(struct tier_disk_sb, policy) == 200);
 static_assert(offsetof(struct tier_disk_sb, devs) == 240);
+static_assert(offsetof(struct tier_disk_sb, nr_sectors) == 2288);
+static_assert(offsetof(struct tier_disk_sb, extents) == 2304);
 static_assert(sizeof(struct tier_disk_dev_header) == TIER_META_BLOCK_SIZE);
 static_assert(offsetof(struct tier_disk_dev_header, generation) == 56);
 static_assert(sizeof(struct tier_disk_page) == 32);

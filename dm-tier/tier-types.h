@@ -43,6 +43,7 @@ static inline u32 tier_from_slot(tier_slot_t s)
 #define TIER_SECTOR_SHIFT	9
 #define TIER_MIN_BLOCK_SECTORS	8U	/* 4 KiB */
 #define TIER_MAX_BLOCK_SECTORS	2048U	/* 1 MiB */
+#define TIER_MIN_TIERED_BLOCK_SECTORS 128U /* 64 KiB */
 #define TIER_MIN_GRANULE_SECTORS 8U	/* 4 KiB */
 #define TIER_MAX_GRANULES	64U	/* per block */
 #define TIER_MAX_DEVS		16U
@@ -74,7 +75,8 @@ static inline u64 tier_granule_mask(u32 first, u32 last)
  * struct tier_record - what the metadata knows of one slot
  * @block: block the slot belongs to (meaningless unless TIER_REC_MAPPED)
  * @valid: granules whose data are in the slot
- * @dirty: granules whose data are newer than the slow device's, a subset of @valid
+ * @dirty: granules whose data are newer than the slow device's, a subset of @valid; in tiered mode, where
+ *	nothing else has them, all of @valid
  * @flags: TIER_REC_*
  */
 struct tier_record {
@@ -93,7 +95,7 @@ enum tier_mode {
 	TIER_MODE_WRITETHROUGH,
 	TIER_MODE_WRITEAROUND,
 	TIER_MODE_PASSTHROUGH,
-	TIER_MODE_TIERED,		/* reserved in the format */
+	TIER_MODE_TIERED,
 	TIER_NR_MODES,
 };
 

@@ -75,6 +75,7 @@ static void pack_dev(const struct tier_dev_geometry *d, const struct tier_finger
 	disk->fp_head = cpu_to_le32(fp->head);
 	disk->fp_samples = cpu_to_le32(fp->samples);
 	disk->role = cpu_to_le32(d->role);
+	disk->flags = cpu_to_le32(d->flags);
 }
 
 static void unpack_dev(const struct tier_disk_dev *disk, struct tier_dev_geometry *d,
@@ -91,6 +92,34 @@ static void unpack_dev(const struct tier_disk_dev *disk, struct tier_dev_geometr
 	d->role = le32_to_cpu(disk->role);
 }
 
+static void pack_extents(const struct tier_geometry *g, struct tier_disk_sb *disk)
+{
+	u32 i;
+
+	disk->nr_sectors = cpu_to_le64(g->nr_sectors);
+	disk->nr_extents = cpu_to_le32(g->nr_extents);
+	for (i = 0; i < g->nr_extents && i < TIER_MAX_EXTENTS; i++) {
+		disk->extents[i].first_slot = cpu_to_le64(g->extents[i].first_slot);
+		disk->extents[i].nr_slots = cpu_to_le64(g->extents[i].nr_slots);
+		disk->extents[i].data_start = cpu_to_le64(g->extents[i].data_start);
+		disk->extents[i].dev = cpu_to_le32(g->extents[i].dev);
+	}
+}
+
+static void unpack_extents(const struct tier_disk_sb *disk, struct tier_geometry *g)
+{
+	u32 i;
+
+	g->nr_sectors = le64_to_cpu(disk->nr_sectors);
+	g->nr_extents = le32_to_cpu(disk->nr_extents);
+	for (i = 0; i < g->nr_extents && i < TIER_MAX_EXTENTS; i++) {
+		g->extents[i].first_slot = le64_to_cpu(disk->extents[i].first_slot);
+		g->extents[i].nr_slots = le64_to_cpu(disk->extents[i].nr_slots);
+		g->extents[i].data_start = le64_to_cpu(disk->extents[i].data_start);
+		g->extents[i].dev = le32_to_cpu(disk->extents[i].dev);
+	}
+}
+
 static void pack_geometry(const struct tier_geometry *g, struct tier_disk_sb *disk)
 {
 	disk->block_sectors = cpu_to_le32(g->block_sectors);
@@ -105,6 +134,8 @@ static void pack_geometry(const struct tier_geometry *g, struct tier_disk_sb *di
 	disk->slot_start = cpu_to_le64(g->slot_start);
 	disk->nr_slots = cpu_to_le64(g->nr_slots);
 	disk->meta_blocks = cpu_to_le64(g->meta_blocks);
+	if (g->exclusive)
+		pack_extents(g, disk);
 }
 
 static void unpack_geometry(const struct tier_disk_sb *disk, struct tier_geometry *g)
@@ -121,6 +152,9 @@ static void unpack_geometry(const struct tier_disk_sb *disk, struct tier_geometr
 	g->slot_start = le64_to_cpu(disk->slot_start);
 	g->nr_slots = le64_to_cpu(disk->nr_slots);
 	g->meta_blocks = le64_to_cpu(disk->meta_blocks);
+	g->exclusive = le64_to_cpu(disk->incompat) & TIER_FEATURE_INCOMPAT_EXCLUSIVE;
+	if (g->exclusive)
+		unpack_extents(disk, g);
 }
 
 void tier_pack_sb(const struct tier_sb *sb, u64 location, void *buf)
@@ -178,6 +212,8 @@ static void unpack_sb_fields(const struct tier_disk_sb *disk, struct tier_sb *sb
 	unpack_geometry(disk, &sb->geometry);
 	for (i = 0; i < sb->geometry.nr_devs && i < TIER_MAX_DEVS; i++)
 		unpack_dev(&disk->devs[i], &sb->geometry.devs[i], &sb->fp[i]);
+	for (i = 0; sb->geometry.exclusive && i < sb->geometry.nr_devs && i < TIER_MAX_DEVS; i++)
+		sb->geometry.devs[i].flags = le32_to_cpu(disk->devs[i].flags);
 }
 
 /* A printable word, zero padded to the end of its field */
@@ -194,6 +230,18 @@ static bool legal_policy(const u8 policy[32])
 	return true;
 }
 
+static bool legal_tiered_reserved(const struct tier_disk_sb *disk, const struct tier_geometry *g)
+{
+	u32 i;
+
+	if (!g->exclusive)
+		return !disk->nr_sectors && !disk->nr_extents && is_zero(disk->extents, sizeof(disk->extents));
+	for (i = 0; i < g->nr_extents; i++)
+		if (disk->extents[i].reserved)
+			return false;
+	return is_zero(&disk->extents[i], (TIER_MAX_EXTENTS - i) * sizeof(disk->extents[0]));
+}
+
 /*
  * A newer version may give reserved bytes a meaning under a compat or compat_ro feature.  Those are
  * not for this version to judge.
@@ -204,13 +252,26 @@ static bool legal_reserved(const struct tier_disk_sb *disk, const struct tier_sb
 
 	if (sb->compat & ~TIER_FEATURE_COMPAT || sb->compat_ro & ~TIER_FEATURE_COMPAT_RO)
 		return true;
-	if (disk->reserved0 || !is_zero(disk->reserved, sizeof(disk->reserved)))
+	if (disk->reserved0 || disk->reserved1 || !is_zero(disk->reserved, sizeof(disk->reserved)))
+		return false;
+	if (!legal_tiered_reserved(disk, &sb->geometry))
 		return false;
 	for (i = 0; i < sb->geometry.nr_devs; i++)
-		if (disk->devs[i].flags ||
+		if ((disk->devs[i].flags && !sb->geometry.exclusive) ||
 		    !is_zero(disk->devs[i].reserved, sizeof(disk->devs[i].reserved)))
 			return false;
 	return is_zero(&disk->devs[i], (TIER_MAX_DEVS - i) * sizeof(disk->devs[0]));
+}
+
+/* A tier is recognised by its header, and that by the uuid */
+static bool legal_uuids(const struct tier_geometry *g)
+{
+	u32 i;
+
+	for (i = 0; g->exclusive && i < g->nr_devs; i++)
+		if (!(g->devs[i].flags & TIER_DEV_NO_HEADER) && is_zero(g->devs[i].uuid, 16))
+			return false;
+	return true;
 }
 
 static const char *check_sb(const struct tier_disk_sb *disk, struct tier_sb *sb)
@@ -222,13 +283,17 @@ static const char *check_sb(const struct tier_disk_sb *disk, struct tier_sb *sb)
 	if (sb->flags & ~TIER_SB_FLAGS &&
 	    !(sb->compat & ~TIER_FEATURE_COMPAT || sb->compat_ro & ~TIER_FEATURE_COMPAT_RO))
 		return "superblock: unknown flags";
-	if (sb->mode >= TIER_MODE_TIERED)
+	if (sb->mode >= TIER_NR_MODES)
 		return "superblock: unknown mode";
+	if (sb->geometry.exclusive ? sb->mode != TIER_MODE_TIERED : sb->mode == TIER_MODE_TIERED)
+		return "superblock: mode does not fit the feature exclusive";
 	if (!legal_policy(disk->policy))
 		return "superblock: policy is not a name";
 	why = tier_geometry_check(&sb->geometry);
 	if (why)
 		return why;
+	if (!legal_uuids(&sb->geometry))
+		return "superblock: uuid of a tier is zero";
 	if (!sb->tail_txn || sb->tail_txn > MAX_TXN)
 		return "superblock: tail_txn is out of range";
 	if (sb->tail_block >= sb->geometry.journal_blocks)
@@ -411,7 +476,19 @@ enum tier_verify tier_unpack_record(const struct tier_geometry *g, const void *b
 		return TIER_INVALID;
 	if (rec->valid & ~block_granules(g, block) || rec->dirty & ~rec->valid)
 		return TIER_INVALID;
+	if (g->exclusive && rec->dirty != rec->valid)
+		return TIER_INVALID;
 	return TIER_OK;
+}
+
+enum tier_verify tier_unpack_slot_record(const struct tier_geometry *g, tier_slot_t slot, const void *buf,
+					 struct tier_record *rec)
+{
+	enum tier_verify v = tier_unpack_record(g, buf, rec);
+
+	if (v == TIER_OK && rec->flags & TIER_REC_MAPPED && tier_slot_dev(g, slot) == TIER_EXTENT_HOLE)
+		return TIER_INVALID;
+	return v;
 }
 
 /* --- pages --- */
@@ -637,7 +714,7 @@ enum tier_verify tier_jsector_entry(const struct tier_geometry *g, const void *b
 	case TIER_JENTRY_SLOT:
 		if (e->key >= g->nr_slots)
 			return TIER_INVALID;
-		return tier_unpack_record(g, payload, &e->rec);
+		return tier_unpack_slot_record(g, tier_to_slot(e->key), payload, &e->rec);
 	case TIER_JENTRY_INTENT:
 		return unpack_intent(g, payload, e);
 	default:

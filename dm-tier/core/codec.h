@@ -129,9 +129,14 @@ void tier_pack_record(const struct tier_geometry *g, const struct tier_record *r
  * @rec: result
  *
  * Return: TIER_OK, or TIER_INVALID: block beyond the device, granules beyond the block, dirty but not
- * valid, unknown flags, reserved bytes not zero, a free record that isn't zero.
+ * valid, unknown flags, reserved bytes not zero, a free record that isn't zero; in tiered mode also valid
+ * but not dirty.
  */
 enum tier_verify tier_unpack_record(const struct tier_geometry *g, const void *buf, struct tier_record *rec);
+
+/* the same for the record of slot @slot, below nr_slots; TIER_INVALID also if it is in use and in a hole */
+enum tier_verify tier_unpack_slot_record(const struct tier_geometry *g, tier_slot_t slot, const void *buf,
+					 struct tier_record *rec);
 
 /**
  * tier_page_init() - an empty page (payload zero), not yet sealed

@@ -2,6 +2,7 @@
 /* Sizes and places of everything. */
 #include <linux/log2.h>
 #include <linux/math64.h>
+#include <linux/minmax.h>
 #include <linux/string.h>
 
 #include "geometry.h"
@@ -103,6 +104,15 @@ static const char *check_slow_size(u64 sectors, u32 block_shift)
 	return NULL;
 }
 
+/* The slots of a cache are one piece of the fast device */
+static void derive_extent(struct tier_geometry *g)
+{
+	memset(g->extents, 0, sizeof(g->extents));
+	g->nr_extents = 1;
+	g->extents[0].nr_slots = g->nr_slots;
+	g->extents[0].data_start = g->devs[0].data_start;
+}
+
 static void choose_regions(struct tier_geometry *g)
 {
 	g->region_shift = 0;
@@ -123,6 +133,26 @@ static void choose_journal(struct tier_geometry *g)
 	g->journal_blocks = blocks;
 }
 
+/* Where a new metadata device has its parts */
+static void choose_layout(struct tier_geometry *g)
+{
+	choose_regions(g);
+	choose_journal(g);
+	g->intent_start = TIER_FIRST_FREE_BLOCK;
+	g->journal_start = g->intent_start + 2;
+	g->slot_start = g->journal_start + g->journal_blocks;
+	g->nr_slot_pages = nr_slot_pages_of(g, g->nr_slots);
+	g->meta_blocks = meta_end(g, g->nr_slot_pages);
+}
+
+static void choose_block(struct tier_geometry *g, u32 block_sectors)
+{
+	g->block_sectors = block_sectors;
+	g->granule_sectors = tier_granule_sectors(block_sectors);
+	g->record_bytes = block_record_bytes(block_sectors);
+	derive_block(g);
+}
+
 const char *tier_geometry_cache(struct tier_geometry *g, u32 block_sectors, u64 fast_sectors,
 				u64 slow_sectors)
 {
@@ -132,10 +162,7 @@ const char *tier_geometry_cache(struct tier_geometry *g, u32 block_sectors, u64 
 	memset(g, 0, sizeof(*g));
 	if (!legal_block_size(block_sectors))
 		return "block size is not a power of two from 8 (4 KiB) to 2048 (1 MiB) sectors";
-	g->block_sectors = block_sectors;
-	g->granule_sectors = tier_granule_sectors(block_sectors);
-	g->record_bytes = block_record_bytes(block_sectors);
-	derive_block(g);
+	choose_block(g, block_sectors);
 
 	why = count_slots(fast_sectors, TIER_DATA_START, g->block_shift, &fast->nr_slots);
 	if (!why)
@@ -153,13 +180,113 @@ const char *tier_geometry_cache(struct tier_geometry *g, u32 block_sectors, u64 
 	g->nr_slots = fast->nr_slots;
 	g->nr_sectors = slow_sectors;
 	g->nr_blocks = nr_blocks_of(slow_sectors, g->block_shift);
-	choose_regions(g);
-	choose_journal(g);
-	g->intent_start = TIER_FIRST_FREE_BLOCK;
-	g->journal_start = g->intent_start + 2;
-	g->slot_start = g->journal_start + g->journal_blocks;
-	g->nr_slot_pages = nr_slot_pages_of(g, g->nr_slots);
-	g->meta_blocks = meta_end(g, g->nr_slot_pages);
+	derive_extent(g);
+	choose_layout(g);
+	return NULL;
+}
+
+u32 tier_kept_slots(u64 nr_slots)
+{
+	return clamp_t(u64, nr_slots / 256, 2, 64);
+}
+
+u64 tier_usable_slots(const struct tier_geometry *g)
+{
+	u64 usable = 0;
+	u32 i;
+
+	for (i = 0; i < g->nr_devs; i++)
+		usable += g->devs[i].nr_slots - tier_kept_slots(g->devs[i].nr_slots);
+	return usable;
+}
+
+/* Slots on a tier; a message if it is too small or too large */
+static const char *count_tier_slots(u64 sectors, u64 data_start, u32 block_shift, u64 *nr_slots)
+{
+	if (sectors > MAX_SECTORS)
+		return "a tier is too large: at most 2^54 - 1 sectors";
+	if (sectors <= data_start || (sectors - data_start) >> block_shift < TIER_MIN_TIER_SLOTS)
+		return "a tier is too small: it needs 1 MiB and room for 4 blocks";
+	*nr_slots = (sectors - data_start) >> block_shift;
+	if (*nr_slots > TIER_MAX_SLOTS)
+		return "the tiers have more than 2^32 - 16 blocks: use a larger block size";
+	return NULL;
+}
+
+/* One more tier, slower than those that are there, its slots behind theirs */
+static const char *add_tier(struct tier_geometry *g, u64 sectors, u32 flags)
+{
+	struct tier_dev_geometry *d = &g->devs[g->nr_devs];
+	struct tier_extent *e = &g->extents[g->nr_extents];
+	const char *why;
+
+	d->sectors = sectors;
+	d->data_start = flags & TIER_DEV_NO_HEADER ? 0 : TIER_DATA_START;
+	d->role = TIER_ROLE_TIER;
+	d->flags = flags;
+	why = count_tier_slots(sectors, d->data_start, g->block_shift, &d->nr_slots);
+	if (why)
+		return why;
+	if (g->nr_slots + d->nr_slots > TIER_MAX_SLOTS)
+		return "the tiers have more than 2^32 - 16 blocks: use a larger block size";
+	e->first_slot = g->nr_slots;
+	e->nr_slots = d->nr_slots;
+	e->data_start = d->data_start;
+	e->dev = g->nr_devs++;
+	g->nr_extents++;
+	g->nr_slots += d->nr_slots;
+	return NULL;
+}
+
+static const char *new_tiered(struct tier_geometry *g, u32 block_sectors, u32 nr_devs,
+			      const u64 *dev_sectors, u64 nr_sectors, u32 last_flags)
+{
+	const char *why = NULL;
+	u32 i;
+
+	memset(g, 0, sizeof(*g));
+	if (!legal_block_size(block_sectors) || block_sectors < TIER_MIN_TIERED_BLOCK_SECTORS)
+		return "block size is not a power of two from 128 (64 KiB) to 2048 (1 MiB) sectors";
+	if (nr_devs < 2 || nr_devs > TIER_MAX_DEVS)
+		return "a tiered device has 2 to 16 tiers";
+	choose_block(g, block_sectors);
+	g->exclusive = true;
+	for (i = 0; i < nr_devs && !why; i++)
+		why = add_tier(g, dev_sectors[i], i == nr_devs - 1 ? last_flags : 0);
+	if (why)
+		return why;
+
+	if (nr_sectors & (block_sectors - 1))
+		return "length is not a multiple of the block size";
+	g->nr_blocks = tier_usable_slots(g);
+	if (nr_sectors >> g->block_shift > g->nr_blocks)
+		return "length is more than the tiers can hold";
+	if (nr_sectors)
+		g->nr_blocks = nr_sectors >> g->block_shift;
+	g->nr_sectors = g->nr_blocks << g->block_shift;
+	if (g->nr_sectors > MAX_SECTORS)
+		return "the tiers are too large: at most 2^54 - 1 sectors together";
+	choose_layout(g);
+	return NULL;
+}
+
+const char *tier_geometry_tiered(struct tier_geometry *g, u32 block_sectors, u32 nr_devs,
+				 const u64 *dev_sectors, u64 nr_sectors)
+{
+	return new_tiered(g, block_sectors, nr_devs, dev_sectors, nr_sectors, 0);
+}
+
+const char *tier_geometry_take(struct tier_geometry *g, u32 block_sectors, u32 nr_devs,
+			       const u64 *dev_sectors, u64 nr_sectors)
+{
+	const char *why;
+
+	why = new_tiered(g, block_sectors, nr_devs, dev_sectors, nr_sectors, TIER_DEV_NO_HEADER);
+	if (why)
+		return why;
+	if (g->nr_sectors < dev_sectors[nr_devs - 1])
+		return nr_sectors ? "length is less than the data that are to be kept" :
+				    "the faster tiers are too small to take over the data of the last one";
 	return NULL;
 }
 
@@ -204,6 +331,130 @@ static const char *check_slow(const struct tier_geometry *g, const struct tier_d
 	return check_slow_size(d->sectors, g->block_shift);
 }
 
+static const char *check_cache(struct tier_geometry *g)
+{
+	const char *why;
+
+	if (g->nr_devs != 2)
+		return "nr_devs is not 2";
+	why = check_fast(g, &g->devs[0]);
+	if (!why)
+		why = check_slow(g, &g->devs[1]);
+	if (why)
+		return why;
+	if (g->nr_slots != g->devs[0].nr_slots)
+		return "nr_slots is not that of the fast device";
+	g->nr_sectors = g->devs[1].sectors;
+	derive_extent(g);
+	return NULL;
+}
+
+static bool has_uuid(const struct tier_dev_geometry *d)
+{
+	return memchr_inv(d->uuid, 0, sizeof(d->uuid));
+}
+
+static const char *check_tier(const struct tier_geometry *g, u32 i)
+{
+	const struct tier_dev_geometry *d = &g->devs[i];
+	bool headless = d->flags & TIER_DEV_NO_HEADER;
+	u32 k;
+
+	if (d->role != TIER_ROLE_TIER)
+		return "role of a device is not tier";
+	if (d->flags & ~TIER_DEV_FLAGS)
+		return "flags of a tier are not known";
+	if (headless ? d->data_start : !d->data_start || d->data_start & (g->block_sectors - 1))
+		return "data_start of a tier is not a multiple of the block size";
+	if (headless && has_uuid(d))
+		return "uuid of a tier without header is not zero";
+	if (d->first_slot)
+		return "first_slot of a tier is not 0";
+	if (d->sectors > MAX_SECTORS)
+		return "a tier is too large: at most 2^54 - 1 sectors";
+	if (d->nr_slots < TIER_MIN_TIER_SLOTS)
+		return "nr_slots of a tier is less than 4";
+	if (d->sectors < d->data_start || d->nr_slots > (d->sectors - d->data_start) >> g->block_shift)
+		return "nr_slots of a tier does not fit its size";
+	for (k = 0; k < i; k++) {
+		if (headless && g->devs[k].flags & TIER_DEV_NO_HEADER)
+			return "two tiers have no header";
+		if (has_uuid(d) && !memcmp(d->uuid, g->devs[k].uuid, sizeof(d->uuid)))
+			return "two tiers have the same uuid";
+	}
+	return NULL;
+}
+
+/* @on_dev: slots of each device in the extents before */
+static const char *check_extent(const struct tier_geometry *g, const struct tier_extent *e, u64 first,
+				u64 *on_dev)
+{
+	const struct tier_dev_geometry *d;
+
+	if (e->first_slot != first)
+		return "first_slot of an extent is not behind the one before";
+	if (!e->nr_slots || e->nr_slots > TIER_MAX_SLOTS)
+		return "nr_slots of an extent is out of range";
+	if (e->dev == TIER_EXTENT_HOLE)
+		return e->data_start ? "data_start of a hole is not 0" : NULL;
+	if (e->dev >= g->nr_devs)
+		return "dev of an extent is not one of the devices";
+	d = &g->devs[e->dev];
+	if (e->data_start != d->data_start + (on_dev[e->dev] << g->block_shift))
+		return "data_start of an extent is not behind the one before";
+	on_dev[e->dev] += e->nr_slots;
+	if (on_dev[e->dev] > d->nr_slots)
+		return "extents of a tier have more slots than it";
+	return NULL;
+}
+
+static const char *check_extents(const struct tier_geometry *g)
+{
+	u64 on_dev[TIER_MAX_DEVS] = { 0 }, nr_slots = 0;
+	const char *why;
+	u32 i;
+
+	if (!g->nr_extents || g->nr_extents > TIER_MAX_EXTENTS)
+		return "nr_extents is not from 1 to 32";
+	for (i = 0; i < g->nr_extents; i++) {
+		why = check_extent(g, &g->extents[i], nr_slots, on_dev);
+		if (why)
+			return why;
+		nr_slots += g->extents[i].nr_slots;
+	}
+	if (nr_slots != g->nr_slots || nr_slots > TIER_MAX_SLOTS)
+		return "nr_slots is not that of the extents";
+	for (i = 0; i < g->nr_devs; i++)
+		if (on_dev[i] != g->devs[i].nr_slots)
+			return "extents of a tier have less slots than it";
+	return NULL;
+}
+
+/*
+ * A tiered device may be longer than its tiers can hold, when one was taken out: its blocks get slots
+ * when they are written to.
+ */
+static const char *check_tiered(const struct tier_geometry *g)
+{
+	const char *why;
+	u32 i;
+
+	if (g->block_sectors < TIER_MIN_TIERED_BLOCK_SECTORS)
+		return "block_sectors is not a power of two from 128 to 2048";
+	if (g->nr_devs < 2 || g->nr_devs > TIER_MAX_DEVS)
+		return "nr_devs is not from 2 to 16";
+	for (i = 0; i < g->nr_devs; i++) {
+		why = check_tier(g, i);
+		if (why)
+			return why;
+	}
+	if (!g->nr_sectors || g->nr_sectors > MAX_SECTORS || g->nr_sectors & (g->block_sectors - 1))
+		return "nr_sectors is not a multiple of the block size";
+	if (g->nr_sectors >> g->block_shift > TIER_MAX_BLOCKS)
+		return "nr_sectors is more than 2^48 blocks";
+	return check_extents(g);
+}
+
 static const char *check_layout(const struct tier_geometry *g)
 {
 	if (g->intent_start < TIER_FIRST_FREE_BLOCK || g->intent_start > MAX_META_BLOCK)
@@ -229,15 +480,9 @@ const char *tier_geometry_check(struct tier_geometry *g)
 		return why;
 	derive_block(g);
 
-	if (g->nr_devs != 2)
-		return "nr_devs is not 2";
-	why = check_fast(g, &g->devs[0]);
-	if (!why)
-		why = check_slow(g, &g->devs[1]);
+	why = g->exclusive ? check_tiered(g) : check_cache(g);
 	if (why)
 		return why;
-	if (g->nr_slots != g->devs[0].nr_slots)
-		return "nr_slots is not that of the fast device";
 	if (!g->nr_regions || g->nr_regions > TIER_MAX_REGIONS)
 		return "nr_regions is not from 1 to 32512";
 	if (g->region_shift > MAX_REGION_SHIFT)
@@ -246,7 +491,6 @@ const char *tier_geometry_check(struct tier_geometry *g)
 	if (why)
 		return why;
 
-	g->nr_sectors = g->devs[1].sectors;
 	g->nr_blocks = nr_blocks_of(g->nr_sectors, g->block_shift);
 	g->nr_slot_pages = nr_slot_pages_of(g, g->nr_slots);
 	return NULL;
@@ -272,6 +516,7 @@ const char *tier_geometry_resize(struct tier_geometry *g, u64 fast_sectors, u64 
 	g->nr_blocks = nr_blocks_of(slow_sectors, g->block_shift);
 	g->nr_slot_pages = nr_slot_pages_of(g, nr_slots);
 	g->meta_blocks = meta_end(g, g->nr_slot_pages);
+	derive_extent(g);
 	return NULL;
 }
 

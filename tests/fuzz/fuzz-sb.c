@@ -14,6 +14,25 @@
 
 static uint8_t block[TIER_META_BLOCK_SIZE] __aligned(4096);
 
+static void use_extents(const struct tier_geometry *g)
+{
+	u32 i;
+
+	fuzz_assert(g->nr_extents && g->nr_extents <= TIER_MAX_EXTENTS);
+	for (i = 0; i < g->nr_extents; i++) {
+		const struct tier_extent *e = &g->extents[i];
+		tier_slot_t first = tier_to_slot(e->first_slot), last = tier_to_slot(e->first_slot + e->nr_slots - 1);
+
+		fuzz_assert(tier_from_slot(last) < g->nr_slots && tier_slot_extent(g, last) == e);
+		if (e->dev == TIER_EXTENT_HOLE)
+			continue;
+		fuzz_assert(e->dev < g->nr_devs && tier_slot_dev(g, first) == e->dev);
+		fuzz_assert(tier_slot_dev_sector(g, last) + g->block_sectors <= g->devs[e->dev].sectors);
+		fuzz_assert(tier_slot_local(g, last) < g->devs[e->dev].nr_slots);
+		fuzz_assert(tier_local_slot(g, e->dev, tier_slot_local(g, first)) == first);
+	}
+}
+
 /* What passed the check can be used without thinking. */
 static void use_geometry(const struct tier_geometry *g)
 {
@@ -26,7 +45,7 @@ static void use_geometry(const struct tier_geometry *g)
 	fuzz_assert(1U << g->block_shift == g->block_sectors);
 	fuzz_assert(g->nr_granules << g->granule_shift == g->block_sectors);
 	fuzz_assert(g->nr_granules && g->nr_granules <= TIER_MAX_GRANULES);
-	fuzz_assert(g->devs[0].data_start + g->nr_slots * g->block_sectors <= g->devs[0].sectors);
+	use_extents(g);
 	fuzz_assert(g->intent_start > TIER_SB_BLOCK_1 && g->intent_start + 2 <= g->journal_start);
 	fuzz_assert(g->journal_start + g->journal_blocks <= g->slot_start);
 	fuzz_assert(g->journal_blocks && g->journal_blocks <= TIER_MAX_JOURNAL_BLOCKS);

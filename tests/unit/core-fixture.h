@@ -95,6 +95,53 @@ static inline void fx_sb(struct tier_sb *sb, u32 block_sectors, u64 nr_slots, u6
 	sb->format_time = 1700000000;
 }
 
+/*
+ * A tiered device of three devices, the last one taken over with its data, that has seen changes: slots
+ * 0 to 99 on the first, 100 to 159 a hole, 160 to 459 on the second, 460 to 959 on the third, 960 to 1009
+ * on the first again.
+ */
+static inline void fx_tiered(struct tier_geometry *g, u32 block_sectors, u64 journal_blocks)
+{
+	u64 sizes[3] = { TIER_DATA_START + 160ULL * block_sectors, TIER_DATA_START + 300ULL * block_sectors,
+			 550ULL * block_sectors };
+
+	if (tier_geometry_take(g, block_sectors, 3, sizes, 0))
+		abort();
+	g->devs[0].nr_slots = 150;
+	g->devs[2].nr_slots = 500;
+	g->nr_extents = 5;
+	g->extents[0].nr_slots = 100;
+	memmove(&g->extents[2], &g->extents[1], 2 * sizeof(g->extents[0]));
+	g->extents[1] = (struct tier_extent) { .first_slot = 100, .nr_slots = 60, .dev = TIER_EXTENT_HOLE };
+	g->extents[3].nr_slots = 500;
+	memset(&g->extents[4], 0, sizeof(g->extents[4]));
+	g->extents[4].first_slot = 960;
+	g->extents[4].nr_slots = 50;
+	g->extents[4].data_start = TIER_DATA_START + 100ULL * block_sectors;
+	g->nr_sectors -= block_sectors;
+	g->meta_blocks -= g->journal_blocks - journal_blocks;
+	g->journal_blocks = journal_blocks;
+	g->slot_start = g->journal_start + journal_blocks;
+	fx_uuid(g->devs[0].uuid, 0x40);
+	fx_uuid(g->devs[1].uuid, 0x50);
+	if (tier_geometry_check(g))
+		abort();
+}
+
+static inline void fx_tiered_sb(struct tier_sb *sb, u32 block_sectors, u64 journal_blocks)
+{
+	memset(sb, 0, sizeof(*sb));
+	fx_tiered(&sb->geometry, block_sectors, journal_blocks);
+	fx_uuid(sb->uuid, 0x10);
+	sb->version = TIER_FORMAT_VERSION;
+	sb->incompat = TIER_FEATURE_INCOMPAT_EXCLUSIVE;
+	sb->mode = TIER_MODE_TIERED;
+	sb->flags = TIER_SB_CLEAN;
+	sb->seq = 1;
+	sb->tail_txn = 1;
+	sb->format_time = 1700000000;
+}
+
 /* A record with some sense that follows from @x */
 static inline void fx_record(const struct tier_geometry *g, u64 x, struct tier_record *rec)
 {
@@ -107,7 +154,7 @@ static inline void fx_record(const struct tier_geometry *g, u64 x, struct tier_r
 	rec->block = tier_to_block(x * 0x9e3779b97f4a7c15ULL %
 				   (g->nr_blocks > 1 ? g->nr_blocks - 1 : 1));
 	rec->valid = g->nr_blocks > 1 ? (x * 0xbf58476d1ce4e5b9ULL ^ x << 7) & all : 1;
-	rec->dirty = rec->valid & (x * 0x94d049bb133111ebULL);
+	rec->dirty = g->exclusive ? rec->valid : rec->valid & (x * 0x94d049bb133111ebULL);
 	rec->flags = TIER_REC_MAPPED | (x % 5 == 0 ? TIER_REC_PINNED : 0);
 }
 
@@ -133,7 +180,8 @@ static inline void fx_jentry(const struct tier_geometry *g, u64 x, struct tier_j
 	}
 	e->type = TIER_JENTRY_SLOT;
 	e->key = x % g->nr_slots;
-	fx_record(g, x, &e->rec);
+	if (tier_slot_dev(g, tier_to_slot(e->key)) != TIER_EXTENT_HOLE)
+		fx_record(g, x, &e->rec);
 }
 
 static inline bool fx_same_jentry(const struct tier_jentry *a, const struct tier_jentry *b)

@@ -81,14 +81,13 @@ static void full_sb(struct tier_sb *sb, u32 bs)
 	sb->fp[1].samples = 44;
 }
 
-static void test_sb(u32 bs, u64 location)
+static void test_sb(const char *kind, const struct tier_sb *what, u64 location)
 {
-	struct tier_sb sb, got;
+	struct tier_sb sb = *what, got;
 	const char *why = "";
 	enum tier_verify v;
 	u32 i;
 
-	full_sb(&sb, bs);
 	memset(buf, 0xee, TIER_META_BLOCK_SIZE);
 	tier_pack_sb(&sb, location, buf);
 	memset(&got, 0xdd, sizeof(got));
@@ -120,8 +119,8 @@ static void test_sb(u32 bs, u64 location)
 	memset(buf, 0, TIER_META_BLOCK_SIZE);
 	fx_check(tier_unpack_sb(buf, location, &got, &why) == TIER_BLANK && why, "blank");
 	ok(!fx_failures(),
-	   "superblock at %llu, block size %u: round trip, all single bits, lost sectors",
-	   (unsigned long long)location, bs);
+	   "superblock at %llu, %sblock size %u: round trip, all single bits, lost sectors",
+	   (unsigned long long)location, kind, sb.geometry.block_sectors);
 }
 
 static void reseal(void *p)
@@ -161,11 +160,14 @@ static void test_sb_fields(void)
 	D->version = 0;
 	sb_field("version 0", TIER_INVALID, "version");
 	D->incompat = cpu_to_le64(TIER_FEATURE_INCOMPAT_EXCLUSIVE);
-	sb_field("the tiered feature", TIER_NEWER, "features");
+	sb_field("the tiered feature in a cache mode", TIER_INVALID, "exclusive");
 	D->incompat = cpu_to_le64(1ULL << 63);
 	sb_field("an unknown incompat feature", TIER_NEWER, "features");
 	D->compat = cpu_to_le64(4);
-	D->reserved[1807] = 1;
+	D->reserved[767] = 1;
+	D->nr_extents = cpu_to_le32(1);
+	D->extents[31].reserved = cpu_to_le32(1);
+	D->devs[1].flags = cpu_to_le32(1);
 	D->devs[15].reserved[3] = 1;
 	D->flags = cpu_to_le32(0x80);
 	sb_field("an unknown compat feature that uses reserved bytes", TIER_OK, "");
@@ -175,7 +177,9 @@ static void test_sb_fields(void)
 	D->flags = cpu_to_le32(0x10);
 	sb_field("unknown flags", TIER_INVALID, "flags");
 	D->mode = cpu_to_le32(TIER_MODE_TIERED);
-	sb_field("tiered mode", TIER_INVALID, "mode");
+	sb_field("tiered mode without the feature", TIER_INVALID, "exclusive");
+	D->mode = cpu_to_le32(TIER_NR_MODES);
+	sb_field("mode 5", TIER_INVALID, "unknown mode");
 	D->mode = cpu_to_le32(U32_MAX);
 	sb_field("mode 2^32 - 1", TIER_INVALID, "mode");
 	D->policy[31] = 'x';
@@ -208,8 +212,18 @@ static void test_sb_fields(void)
 	sb_field("reserved0", TIER_INVALID, "reserved");
 	D->reserved[0] = 1;
 	sb_field("the first reserved byte", TIER_INVALID, "reserved");
-	D->reserved[1807] = 1;
+	D->reserved[767] = 1;
 	sb_field("the last reserved byte", TIER_INVALID, "reserved");
+	D->nr_sectors = cpu_to_le64(1);
+	sb_field("a cache's nr_sectors", TIER_INVALID, "reserved");
+	D->nr_extents = cpu_to_le32(1);
+	sb_field("a cache's nr_extents", TIER_INVALID, "reserved");
+	D->reserved1 = cpu_to_le32(1);
+	sb_field("reserved1", TIER_INVALID, "reserved");
+	D->extents[0].nr_slots = cpu_to_le64(1);
+	sb_field("a cache's extent", TIER_INVALID, "reserved");
+	D->extents[31].reserved = cpu_to_le32(1);
+	sb_field("the last extent's reserved bytes", TIER_INVALID, "reserved");
 	D->devs[1].reserved[55] = 1;
 	sb_field("a device's reserved byte", TIER_INVALID, "reserved");
 	D->devs[0].flags = cpu_to_le32(1);
@@ -228,6 +242,57 @@ static void test_sb_fields(void)
 	ok(tier_unpack_sb(buf, 0, &sb, &why) == TIER_NEWER && sb.version == 7 &&
 	   sb.generation == 0x99aabbccddeeff00ULL,
 	   "a newer superblock is filled in");
+}
+
+/* The same for a tiered one */
+static void tiered_field(const char *name, enum tier_verify want, const char *text)
+{
+	struct tier_sb got;
+	const char *why = NULL;
+	enum tier_verify v;
+
+	reseal(buf);
+	v = tier_unpack_sb(buf, 0, &got, &why);
+	ok(v == want && (want == TIER_OK ? !why : why && strstr(why, text)),
+	   "tiered superblock with %s: %s (%s)", name, tier_verify_text(v), why ? why : "no message");
+	fx_tiered_sb(&got, 128, 64);
+	tier_pack_sb(&got, 0, buf);
+}
+
+static void test_tiered_sb_fields(void)
+{
+	struct tier_sb sb;
+
+	fx_tiered_sb(&sb, 128, 64);
+	tier_pack_sb(&sb, 0, buf);
+	is(le64_to_cpu(D->nr_sectors), sb.geometry.nr_sectors, "a tiered superblock says its length");
+	is(le32_to_cpu(D->extents[1].dev), TIER_EXTENT_HOLE, "and its extents");
+
+	tiered_field("nothing changed", TIER_OK, "");
+	D->incompat = 0;
+	tiered_field("no feature", TIER_INVALID, "exclusive");
+	D->mode = cpu_to_le32(TIER_MODE_WRITEBACK);
+	tiered_field("a cache mode", TIER_INVALID, "exclusive");
+	D->incompat = cpu_to_le64(TIER_FEATURE_INCOMPAT_EXCLUSIVE | 2);
+	tiered_field("one more feature", TIER_NEWER, "features");
+	D->devs[0].flags = cpu_to_le32(TIER_DEV_EVACUATE);
+	tiered_field("a device to be emptied", TIER_OK, "");
+	D->devs[0].flags = cpu_to_le32(4);
+	tiered_field("an unknown flag of a device", TIER_INVALID, "flags");
+	D->devs[3].flags = cpu_to_le32(1);
+	tiered_field("flags of a device behind the last", TIER_INVALID, "reserved");
+	D->extents[4].reserved = cpu_to_le32(1);
+	tiered_field("an extent's reserved bytes", TIER_INVALID, "reserved");
+	D->extents[5].first_slot = cpu_to_le64(1);
+	tiered_field("an extent behind the last", TIER_INVALID, "reserved");
+	D->reserved1 = cpu_to_le32(1);
+	tiered_field("reserved1", TIER_INVALID, "reserved");
+	D->nr_extents = cpu_to_le32(U32_MAX);
+	tiered_field("2^32 - 1 extents", TIER_INVALID, "nr_extents");
+	D->nr_sectors = 0;
+	tiered_field("length 0", TIER_INVALID, "nr_sectors");
+	memset(D->devs[1].uuid, 0, 16);
+	tiered_field("a device without uuid", TIER_INVALID, "uuid");
 }
 
 static void test_choose_sb(void)
@@ -399,6 +464,45 @@ static void test_records(u32 bs)
 	fx_check(!memchr_inv(disk, 0, g.record_bytes), "free");
 	fx_check(tier_unpack_record(&g, disk, &rec) == TIER_OK && !rec.flags && !rec.valid, "free");
 	ok(!fx_failures(), "slot records at block size %u", bs);
+}
+
+/* What only tiered devices refuse, or allow */
+static void test_tiered_records(u32 bs)
+{
+	const u64 mapped = (u64)TIER_REC_MAPPED << 48;
+	struct tier_record got, rec = { .flags = TIER_REC_MAPPED };
+	struct tier_jentry in = { .type = TIER_JENTRY_SLOT }, out;
+	struct tier_geometry g;
+	u8 disk[32] __aligned(8);
+	u64 all, m;
+	u32 i;
+
+	fx_tiered(&g, bs, 64);
+	all = tier_granule_mask(0, g.nr_granules - 1);
+	for (i = 0; i < g.nr_granules; i++) {
+		m = tier_granule_mask(i, g.nr_granules - 1);
+		record_trip(&g, g.nr_blocks - 1, m, m, TIER_REC_FLAGS);
+		record_refused(&g, "valid, not dirty", mapped, m, 0, 0);
+		if (m != all)
+			record_refused(&g, "partly dirty", mapped, all, m, 0);
+	}
+	record_trip(&g, 0, 0, 0, TIER_REC_MAPPED);
+	record_refused(&g, "block behind the end", mapped | g.nr_blocks, 1, 1, 0);
+
+	tier_pack_record(&g, &rec, disk);
+	for (i = 0; i < g.nr_slots; i++) {
+		enum tier_verify want = i >= 100 && i < 160 ? TIER_INVALID : TIER_OK;
+
+		fx_check(tier_unpack_slot_record(&g, tier_to_slot(i), disk, &got) == want, "slot %u in use", i);
+		in.key = i;
+		in.rec = rec;
+		tier_txn_init(&g, buf, 1);
+		tier_txn_put(&g, buf, 0, &in);
+		fx_check(tier_jsector_entry(&g, buf, 0, &out) == want, "entry of slot %u in use", i);
+	}
+	memset(disk, 0, sizeof(disk));
+	fx_check(tier_unpack_slot_record(&g, tier_to_slot(120), disk, &got) == TIER_OK, "free, in a hole");
+	ok(!fx_failures(), "slot records of a tiered device at block size %u", bs);
 }
 
 static void test_record_largest(void)
@@ -689,6 +793,7 @@ static void test_entries(u32 bs)
 int main(void)
 {
 	u8 uuid[16], other[16];
+	struct tier_sb sb;
 	u32 i;
 
 	buf = fx_blocks(1);
@@ -697,14 +802,23 @@ int main(void)
 	fx_uuid(other, 2);
 	ok(tier_csum_seed(uuid) != tier_csum_seed(other), "UUIDs give seeds");
 	for (i = 0; i < FX_NR_BLOCK_SIZES; i++) {
-		test_sb(fx_block_sizes[i], 0);
-		test_sb(fx_block_sizes[i], 16);
+		full_sb(&sb, fx_block_sizes[i]);
+		test_sb("", &sb, 0);
+		test_sb("", &sb, 16);
+		if (fx_block_sizes[i] < TIER_MIN_TIERED_BLOCK_SECTORS)
+			continue;
+		fx_tiered_sb(&sb, fx_block_sizes[i], 64);
+		test_sb("tiered, ", &sb, 16);
 	}
 	test_sb_fields();
+	test_tiered_sb_fields();
 	test_choose_sb();
 	test_dev_header();
-	for (i = 0; i < FX_NR_BLOCK_SIZES; i++)
+	for (i = 0; i < FX_NR_BLOCK_SIZES; i++) {
 		test_records(fx_block_sizes[i]);
+		if (fx_block_sizes[i] >= TIER_MIN_TIERED_BLOCK_SECTORS)
+			test_tiered_records(fx_block_sizes[i]);
+	}
 	test_record_largest();
 	test_page(TIER_PAGE_SLOTS, 254, 5, 1000);
 	test_page(TIER_PAGE_INTENT, 508, 0, 1);

@@ -479,6 +479,231 @@ static void test_resize(void)
 	}
 }
 
+/* --- tiered --- */
+
+/* Each slot is where its extent says, and nowhere two of them */
+static void check_slots(const struct tier_geometry *g)
+{
+	u64 on_dev[TIER_MAX_DEVS] = { 0 }, s, sector;
+	u32 dev, i;
+
+	for (s = 0; s < g->nr_slots; s++) {
+		const struct tier_extent *e = tier_slot_extent(g, tier_to_slot(s));
+
+		fx_check(s >= e->first_slot && s < e->first_slot + e->nr_slots, "extent of slot %llu",
+			 (unsigned long long)s);
+		dev = tier_slot_dev(g, tier_to_slot(s));
+		if (dev == TIER_EXTENT_HOLE)
+			continue;
+		sector = tier_slot_dev_sector(g, tier_to_slot(s));
+		fx_check(tier_slot_local(g, tier_to_slot(s)) == on_dev[dev], "place of slot %llu",
+			 (unsigned long long)s);
+		fx_check(sector == g->devs[dev].data_start + (on_dev[dev] << g->block_shift) &&
+			 sector + g->block_sectors <= g->devs[dev].sectors, "sector of slot %llu",
+			 (unsigned long long)s);
+		fx_check(tier_from_slot(tier_local_slot(g, dev, on_dev[dev])) == s, "slot %llu by its place",
+			 (unsigned long long)s);
+		on_dev[dev]++;
+	}
+	for (i = 0; i < g->nr_devs; i++)
+		fx_check(on_dev[i] == g->devs[i].nr_slots &&
+			 tier_local_slot(g, i, on_dev[i]) == TIER_NO_SLOT, "slots of device %u", i);
+}
+
+static void test_tiered_new(u32 bs)
+{
+	u64 sizes[TIER_MAX_DEVS], usable;
+	struct tier_geometry g, again;
+	const char *why;
+	u32 nr, i;
+
+	for (nr = 2; nr <= TIER_MAX_DEVS; nr++) {
+		for (i = 0, usable = 0; i < nr; i++) {
+			sizes[i] = TIER_DATA_START + (i * 700ULL + 4) * bs + i;
+			usable += i * 700 + 4 - tier_kept_slots(i * 700 + 4);
+		}
+		why = tier_geometry_tiered(&g, bs, nr, sizes, 0);
+		fx_check(!why, "%s", why);
+		fx_check(g.exclusive && g.nr_devs == nr && g.nr_extents == nr, "kind");
+		fx_check(tier_usable_slots(&g) == usable && g.nr_blocks == usable && g.nr_sectors == usable * bs,
+			 "length");
+		fx_check(regions_fit(&g) && some_places_fit(&g), "layout");
+		check_slots(&g);
+		again = g;
+		again.nr_blocks = 99;
+		again.nr_slot_pages = 99;
+		again.block_shift = 99;
+		why = tier_geometry_check(&again);
+		fx_check(!why && !memcmp(&g, &again, sizeof(g)), "check: %s", why);
+
+		fx_check(!tier_geometry_tiered(&g, bs, nr, sizes, bs) && g.nr_blocks == 1, "one block");
+		fx_check(!tier_geometry_tiered(&g, bs, nr, sizes, usable * bs), "all that is usable, by number");
+		fx_check(tier_geometry_tiered(&g, bs, nr, sizes, (usable + 1) * bs), "too long");
+		fx_check(tier_geometry_tiered(&g, bs, nr, sizes, bs + 8), "not whole blocks");
+	}
+	ok(!fx_failures(), "2 to 16 tiers at block size %u", bs);
+}
+
+static void test_take(u32 bs)
+{
+	u64 tail, sizes[2], slots;
+	struct tier_geometry g;
+	const char *why;
+
+	for (tail = 0; tail < bs; tail += bs / 2 - 1) {
+		sizes[0] = TIER_DATA_START + 100ULL * bs;
+		sizes[1] = 1000ULL * bs + tail;
+		why = tier_geometry_take(&g, bs, 2, sizes, 0);
+		fx_check(!why, "%s", why);
+		fx_check(g.devs[1].flags == TIER_DEV_NO_HEADER && !g.devs[1].data_start &&
+			 g.devs[1].nr_slots == 1000, "the last device");
+		fx_check(!g.devs[0].flags && g.devs[0].data_start == TIER_DATA_START, "the first device");
+		fx_check(!tier_slot_dev_sector(&g, tier_local_slot(&g, 1, 0)), "its slots begin at 0");
+		fx_check(g.nr_sectors >= sizes[1] && !tier_geometry_check(&g), "check");
+		check_slots(&g);
+		slots = 1000 + !!tail;
+		fx_check(!tier_geometry_take(&g, bs, 2, sizes, slots * bs) && g.nr_sectors == slots * bs,
+			 "as long as the data");
+		fx_check(tier_geometry_take(&g, bs, 2, sizes, (slots - 1) * bs), "too short");
+		/* 2 and 3 are kept back */
+		sizes[0] = TIER_DATA_START + (4 + !!tail) * (u64)bs;
+		fx_check(tier_geometry_take(&g, bs, 2, sizes, 0), "no room on the first");
+		sizes[0] += bs;
+		fx_check(!tier_geometry_take(&g, bs, 2, sizes, 0) && g.nr_blocks == slots, "just room");
+	}
+	ok(!fx_failures(), "a device taken over with its data at block size %u", bs);
+}
+
+static void test_tiered_refused(void)
+{
+	u64 good[3] = { 1 << 20, 1 << 21, 1 << 22 }, small[2] = { 1 << 20, TIER_DATA_START + 4 * 128 - 1 };
+	u64 huge[2] = { 1ULL << 54, 1 << 20 }, many[2] = { 1ULL << 38, 1ULL << 39 };
+	u64 most[2] = { MAX_SECTORS, MAX_SECTORS };
+	struct tier_geometry g;
+
+	ok(tier_geometry_tiered(&g, 64, 2, good, 0), "tiers with blocks of 32 KiB");
+	ok(tier_geometry_tiered(&g, 4096, 2, good, 0), "tiers with blocks of 2 MiB");
+	ok(tier_geometry_tiered(&g, 129, 2, good, 0), "tiers with blocks of 129 sectors");
+	ok(tier_geometry_tiered(&g, 128, 0, good, 0) && tier_geometry_tiered(&g, 128, 1, good, 0), "one tier");
+	ok(tier_geometry_tiered(&g, 128, 17, good, 0), "17 tiers");
+	ok(tier_geometry_tiered(&g, 128, 2, small, 0), "a tier of three blocks");
+	ok(tier_geometry_tiered(&g, 128, 2, huge, 0), "a tier of 2^54 sectors");
+	ok(tier_geometry_tiered(&g, 128, 2, many, 0), "more than 2^32 slots together");
+	ok(tier_geometry_tiered(&g, 2048, 2, most, 0), "tiers of 2^54 - 1 sectors");
+	ok(tier_kept_slots(4) == 2 && tier_kept_slots(767) == 2 && tier_kept_slots(768) == 3 &&
+	   tier_kept_slots(16384) == 64 && tier_kept_slots(TIER_MAX_SLOTS) == 64, "slots that are kept back");
+}
+
+SET(t_bs, block_sectors, 64)
+SET(t_devs1, nr_devs, 1)
+SET(t_devs2, nr_devs, 2)
+SET(t_devs17, nr_devs, 17)
+SET(t_role, devs[1].role, TIER_ROLE_FAST)
+SET(t_flags, devs[1].flags, 4)
+SET(t_headless, devs[1].flags, TIER_DEV_NO_HEADER)
+SET(t_start, devs[0].data_start, 0)
+SET(t_start2, devs[1].data_start, 2049)
+SET(t_first, devs[1].first_slot, 160)
+SET(t_uuid, devs[2].uuid[0], 1)
+SET(t_sectors, devs[1].sectors, 2048 + 300 * 128 - 1)
+SET(t_sectorsmax, devs[2].sectors, 1ULL << 54)
+SET(t_sectors0, devs[1].sectors, 1)
+SET(t_slots3, devs[1].nr_slots, 3)
+SET(t_slotsmore, devs[0].nr_slots, 151)
+SET(t_slotsless, devs[0].nr_slots, 149)
+SET(t_slotsmax, devs[0].nr_slots, U64_MAX)
+SET(t_len0, nr_sectors, 0)
+SET(t_len1, nr_sectors, 129)
+SET(t_lenmax, nr_sectors, 1ULL << 54)
+SET(t_ext0, nr_extents, 0)
+SET(t_ext4, nr_extents, 4)
+SET(t_ext6, nr_extents, 6)
+SET(t_ext33, nr_extents, 33)
+SET(t_extmax, nr_extents, U32_MAX)
+SET(t_gap, extents[2].first_slot, 161)
+SET(t_overlap, extents[2].first_slot, 159)
+SET(t_empty, extents[1].nr_slots, 0)
+SET(t_long, extents[1].nr_slots, U64_MAX)
+SET(t_hole, extents[1].data_start, 2048)
+SET(t_dev, extents[1].dev, 3)
+SET(t_dev2, extents[1].dev, 1)
+SET(t_estart, extents[4].data_start, 2048 + 101 * 128)
+SET(t_eslots, extents[4].nr_slots, 51)
+SET(t_nslots, nr_slots, 1009)
+
+static void set_t_twins(struct tier_geometry *g)
+{
+	memcpy(g->devs[1].uuid, g->devs[0].uuid, 16);
+}
+
+static void set_t_two_headless(struct tier_geometry *g)
+{
+	g->devs[1].flags = TIER_DEV_NO_HEADER;
+	g->devs[1].data_start = 0;
+	memset(g->devs[1].uuid, 0, 16);
+}
+
+static const struct change tiered_changes[] = {
+	{ "tiered block_sectors 64", set_t_bs, "sectors" },
+	{ "one tier", set_t_devs1, "nr_devs" },
+	{ "an extent on a device behind the last", set_t_devs2, "dev of an extent" },
+	{ "17 tiers", set_t_devs17, "nr_devs" },
+	{ "a tier with another role", set_t_role, "role" },
+	{ "a tier with unknown flags", set_t_flags, "flags" },
+	{ "a tier without header, but with room for it", set_t_headless, "data_start" },
+	{ "a tier without header, with a uuid", set_t_uuid, "uuid" },
+	{ "a tier with header, without room for it", set_t_start, "data_start" },
+	{ "a tier with data_start 2049", set_t_start2, "data_start" },
+	{ "a tier with first_slot", set_t_first, "first_slot" },
+	{ "two tiers with one uuid", set_t_twins, "same uuid" },
+	{ "two tiers without header", set_t_two_headless, "no header" },
+	{ "a tier that is a sector too short", set_t_sectors, "size" },
+	{ "a tier that is too large", set_t_sectorsmax, "too large" },
+	{ "a tier of a sector", set_t_sectors0, "size" },
+	{ "a tier of three slots", set_t_slots3, "nr_slots" },
+	{ "a tier with a slot in no extent", set_t_slotsmore, "less" },
+	{ "a tier with a slot less than its extents", set_t_slotsless, "more" },
+	{ "a tier of 2^64 - 1 slots", set_t_slotsmax, "nr_slots" },
+	{ "length 0", set_t_len0, "nr_sectors" },
+	{ "length of a block and a sector", set_t_len1, "nr_sectors" },
+	{ "length 2^54", set_t_lenmax, "nr_sectors" },
+	{ "no extents", set_t_ext0, "nr_extents" },
+	{ "an extent missing", set_t_ext4, "nr_slots" },
+	{ "an extent too many", set_t_ext6, "extent" },
+	{ "33 extents", set_t_ext33, "nr_extents" },
+	{ "2^32 - 1 extents", set_t_extmax, "nr_extents" },
+	{ "a gap between extents", set_t_gap, "first_slot" },
+	{ "extents that overlap", set_t_overlap, "first_slot" },
+	{ "an empty extent", set_t_empty, "nr_slots" },
+	{ "an extent of 2^64 - 1 slots", set_t_long, "nr_slots" },
+	{ "a hole with data_start", set_t_hole, "hole" },
+	{ "an extent of device 3 of 3", set_t_dev, "dev" },
+	{ "a hole made an extent", set_t_dev2, "data_start" },
+	{ "an extent elsewhere on its device", set_t_estart, "data_start" },
+	{ "an extent a slot too long", set_t_eslots, "more" },
+	{ "nr_slots one less than the extents", set_t_nslots, "nr_slots" },
+};
+
+static void test_tiered_check(void)
+{
+	struct tier_geometry g;
+	const char *why;
+	u32 i;
+
+	fx_tiered(&g, 128, 64);
+	check_slots(&g);
+	ok(!fx_failures(), "slots of a tiered device with a hole and a device in two pieces");
+	g.nr_sectors *= 2;
+	ok(!tier_geometry_check(&g), "it may be longer than its tiers can hold");
+	for (i = 0; i < ARRAY_SIZE(tiered_changes); i++) {
+		fx_tiered(&g, 128, 64);
+		tiered_changes[i].apply(&g);
+		why = tier_geometry_check(&g);
+		ok(why && strstr(why, tiered_changes[i].want), "%s: %s", tiered_changes[i].name,
+		   why ? why : "(accepted)");
+	}
+}
+
 int main(void)
 {
 	u32 i;
@@ -489,5 +714,13 @@ int main(void)
 	test_check();
 	test_check_random();
 	test_resize();
+	for (i = 0; i < FX_NR_BLOCK_SIZES; i++) {
+		if (fx_block_sizes[i] < TIER_MIN_TIERED_BLOCK_SECTORS)
+			continue;
+		test_tiered_new(fx_block_sizes[i]);
+		test_take(fx_block_sizes[i]);
+	}
+	test_tiered_refused();
+	test_tiered_check();
 	return tap_done();
 }

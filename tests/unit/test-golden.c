@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The format doesn't change by accident: two small metadata images, formatted and with transactions
- * in the journal and in the pages, byte for byte as in golden/v1-*.hex.
+ * The format doesn't change by accident: small metadata images, two of a cache and one of a tiered
+ * device, formatted and with transactions in the journal and in the pages, byte for byte as in
+ * golden/v1-*.hex.
  *
  *	test-golden.t			compare
  *	test-golden.t --write		write the files anew (a change of format: think twice)
@@ -117,16 +118,21 @@ static void write_journal(struct image *im, u32 seed)
 	im->sb.head_txn = FOLDED;
 }
 
-static void make(struct image *im, u32 block_sectors)
+static void make(struct image *im, u32 block_sectors, bool tiered)
 {
 	struct tier_sb *sb = &im->sb;
 	u32 seed;
 
-	fx_sb(sb, block_sectors, 300, 5000, 16);
+	if (tiered) {
+		fx_tiered_sb(sb, block_sectors, 16);
+		sb->geometry.devs[0].flags = TIER_DEV_EVACUATE;
+	} else {
+		fx_sb(sb, block_sectors, 300, 5000, 16);
+		sb->mode = TIER_MODE_WRITETHROUGH;
+	}
 	sb->flags = TIER_SB_ACTIVATING;
 	sb->seq = 5;
 	sb->generation = 2;
-	sb->mode = TIER_MODE_WRITETHROUGH;
 	sb->stop_time = 1700000100;
 	strcpy(sb->policy, "hotspot");
 	sb->hint_seq = 9;
@@ -254,7 +260,7 @@ static void check_reading(u8 *blocks, u64 size, const char *name)
 	   "%s: its entries", name);
 }
 
-static void check_image(const char *dir, const char *name, u32 block_sectors, bool write)
+static void check_image(const char *dir, const char *name, u32 block_sectors, bool tiered, bool write)
 {
 	struct image im;
 	char path[4096];
@@ -262,7 +268,7 @@ static void check_image(const char *dir, const char *name, u32 block_sectors, bo
 	u8 *golden;
 	FILE *f;
 
-	make(&im, block_sectors);
+	make(&im, block_sectors, tiered);
 	snprintf(path, sizeof(path), "%s/golden/%s", dir, name);
 	f = fopen(path, write ? "w" : "r");
 	if (!ok(f, "%s can be opened", name)) {
@@ -300,7 +306,8 @@ int main(int argc, char **argv)
 	self[n < 0 ? 0 : n] = '\0';
 	if (!dir)
 		dir = dirname(self);
-	check_image(dir, "v1-record16.hex", 128, write);
-	check_image(dir, "v1-record32.hex", 2048, write);
+	check_image(dir, "v1-record16.hex", 128, false, write);
+	check_image(dir, "v1-record32.hex", 2048, false, write);
+	check_image(dir, "v1-tiered.hex", 128, true, write);
 	return tap_done();
 }
