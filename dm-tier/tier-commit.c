@@ -578,6 +578,10 @@ void tier_commit_work(struct work_struct *work)
 		complete(&w->done);
 	}
 	if (!list_empty(&starved)) {
+		struct tier_io *io;
+
+		list_for_each_entry(io, &starved, list)
+			io->flags |= r ? TIER_IO_GIVE_UP : 0;
 		spin_lock_irq(&t->io_lock);
 		list_splice_tail(&starved, &t->trim_waiters);
 		spin_unlock_irq(&t->io_lock);

@@ -363,7 +363,7 @@ static void read_slow_end(struct bio *bio)
 	bio_put(bio);
 	if (c->io) {
 		WRITE_ONCE(t->slow->last, jiffies);
-		atomic_dec(t->slow->inflight);
+		atomic_dec(&t->slow->inflight);
 		if (!c->error) {
 			answer(c);
 			tier_io_complete(c->io, BLK_STS_OK);
@@ -379,7 +379,7 @@ static void read_slow(struct copy *c)
 
 	atomic_add(c->nr_pages, &t->fill_pages);
 	if (c->io) {
-		atomic_inc(t->slow->inflight);
+		atomic_inc(&t->slow->inflight);
 		WRITE_ONCE(t->slow->last, jiffies);
 	}
 	bio = buffer_bio(c, t->slow->dm->bdev, REQ_OP_READ | (c->io ? 0 : REQ_BACKGROUND), 0, c->sectors);

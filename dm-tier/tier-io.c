@@ -286,6 +286,12 @@ static bool admitted(const struct tier_io *io)
 	return io->admit == TIER_POPULATE || io->admit == TIER_FILL;
 }
 
+/* the policy said that it wants the block */
+static bool wanted(const struct tier_io *io)
+{
+	return (io->flags & TIER_IO_ADMITTED) && io->admit != TIER_BYPASS && io->admit != TIER_BYPASS_SEQ;
+}
+
 static enum step plan_read(struct tier_io *io, bool in_map, enum tier_hold_mode *mode)
 {
 	struct tier *t = io->t;
@@ -488,7 +494,8 @@ static enum step land(struct tier_io *io, struct tier_stripe *s, u32 *events)
 		return STEP_GO;
 	}
 	__tier_hold_release(s, &io->hold);
-	if ((io->flags & TIER_IO_STARVED) && io->region == freed && !tier_moves_wait(t))
+	if ((io->flags & TIER_IO_GIVE_UP) ||
+	    ((io->flags & TIER_IO_STARVED) && io->region == freed && !tier_moves_wait(t)))
 		return STEP_NOSPC;
 	io->flags |= TIER_IO_STARVED;
 	io->flags &= ~TIER_IO_HELD;
@@ -497,7 +504,7 @@ static enum step land(struct tier_io *io, struct tier_stripe *s, u32 *events)
 	spin_lock(&t->io_lock);
 	list_add_tail(&io->list, &t->starved);
 	spin_unlock(&t->io_lock);
-	smp_mb();	/* pairs with move_done() */
+	smp_mb();	/* pairs with move_end() */
 	if (!atomic_read(&t->nr_moves))
 		queue_work(t->commit_wq, &t->commit_work);
 	return STEP_WAIT;
@@ -671,7 +678,7 @@ static void tell_exclusive(struct tier_io *io, u32 events)
 		if (p)
 			p->type->inserted(p, io->hold.block, tier_slot_number(t, io->slot), &a);
 		/* the first tier's policy was asked, whatever it said */
-		if (io->dev && (io->flags & TIER_IO_ADMITTED) && admitted(io))
+		if (io->dev && wanted(io))
 			t->policy->type->aborted(t->policy, io->hold.block);
 		return;
 	}
@@ -706,9 +713,10 @@ static void tell_policy(struct tier_io *io, u32 events)
 
 /* ---- go ---- */
 
+/* a request to a device that is not the first */
 static void slow_begin(struct tier_io *io)
 {
-	struct tier_dev *d = io->t->slow;
+	struct tier_dev *d = &io->t->devs[io->dev];
 
 	atomic_inc(&d->inflight);
 	WRITE_ONCE(d->last, jiffies);
@@ -717,11 +725,13 @@ static void slow_begin(struct tier_io *io)
 
 static void slow_end(struct tier_io *io)
 {
+	struct tier_dev *d = &io->t->devs[io->dev];
+
 	if (!(io->flags & TIER_IO_SLOW))
 		return;
 	io->flags &= ~TIER_IO_SLOW;
-	WRITE_ONCE(io->t->slow->last, jiffies);
-	atomic_dec(io->t->slow->inflight);
+	WRITE_ONCE(d->last, jiffies);
+	atomic_dec(&d->inflight);
 }
 
 /* the fill was not sampled for long enough, or is no longer */
@@ -794,7 +804,7 @@ static int process(struct tier_io *io, bool in_map)
 	}
 	if (step == STEP_GO || step == STEP_FILL)
 		tell_policy(io, events);
-	else if (step == STEP_NOSPC && admitted(io))
+	else if (step == STEP_NOSPC && wanted(io))
 		t->policy->type->aborted(t->policy, io->hold.block);
 	percpu_up_read(&t->config_sem);
 

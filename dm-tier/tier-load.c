@@ -636,6 +636,7 @@ void tier_stop(struct tier *t)
 	int r;
 
 	r = tier_commit_final(t);
+	flush_work(&t->trim_work);
 	if (r) {
 		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);
 		goto out;

@@ -24,20 +24,20 @@
 
 static bool slow_busy(struct tier *t)
 {
-	return atomic_read(t->slow->inflight) ||
+	return atomic_read(&t->slow->inflight) ||
 	       time_before(jiffies, READ_ONCE(t->slow->last) + msecs_to_jiffies(BUSY_MS));
 }
 
 /* no foreground request for idle_ms */
 bool tier_slow_idle(struct tier *t)
 {
-	return !atomic_read(t->slow->inflight) &&
+	return !atomic_read(&t->slow->inflight) &&
 	       time_after_eq(jiffies, READ_ONCE(t->slow->last) + msecs_to_jiffies(t->tune.v[TIER_TUNE_IDLE_MS]));
 }
 
 void tier_wb_kick(struct tier *t)
 {
-	if (!READ_ONCE(t->stopping))
+	if (!READ_ONCE(t->stopping) && !tier_exclusive(t))
 		mod_delayed_work(t->bg_wq, &t->wb_work, 0);
 }
 

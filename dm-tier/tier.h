@@ -187,6 +187,7 @@ enum tier_route {
 #define TIER_IO_BOTH		BIT(12)	/* writethrough: @fast goes to both devices */
 #define TIER_IO_STARVED		BIT(13)	/* found no free slot, and waited for a commit */
 #define TIER_IO_TIMED		BIT(14)	/* its latency is taken */
+#define TIER_IO_GIVE_UP		BIT(15)	/* the commit that would have freed slots failed */
 
 /**
  * struct tier_io - per-bio data
