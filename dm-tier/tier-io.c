@@ -449,6 +449,23 @@ static void wait_for_intent(struct tier_io *io, struct tier_stripe *s)
 	queue_work(t->commit_wq, &t->commit_work);
 }
 
+/* a write waits for slots that the next commit frees */
+static void starve(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	unsigned long flags;
+
+	io->flags &= ~TIER_IO_HELD;
+	io->route = TIER_ROUTE_NONE;
+	io->region = atomic_read(&t->freed);
+	spin_lock_irqsave(&t->io_lock, flags);
+	list_add_tail(&io->list, &t->starved);
+	spin_unlock_irqrestore(&t->io_lock, flags);
+	smp_mb();	/* pairs with move_end() */
+	if (!atomic_read(&t->nr_moves))
+		queue_work(t->commit_wq, &t->commit_work);
+}
+
 static void count_access(struct tier_io *io, bool hit, u32 *events)
 {
 	struct tier *t = io->t;
@@ -488,7 +505,8 @@ static enum step land(struct tier_io *io, struct tier_stripe *s, u32 *events)
 	struct tier *t = io->t;
 	u32 freed = atomic_read(&t->freed);
 
-	io->slot = __tier_slot_land(t, io->hold.block, io->admit == TIER_BYPASS_SEQ);
+	io->slot = __tier_slot_land(t, io->hold.block, io->admit == TIER_BYPASS_SEQ,
+				    io->flags & TIER_IO_NO_FAST ? io->dev : -1);
 	if (io->slot != TIER_NO_SLOT) {
 		*events |= EVENT_INSERTED;
 		return STEP_GO;
@@ -498,15 +516,7 @@ static enum step land(struct tier_io *io, struct tier_stripe *s, u32 *events)
 	    ((io->flags & TIER_IO_STARVED) && io->region == freed && !tier_moves_wait(t)))
 		return STEP_NOSPC;
 	io->flags |= TIER_IO_STARVED;
-	io->flags &= ~TIER_IO_HELD;
-	io->route = TIER_ROUTE_NONE;
-	io->region = freed;
-	spin_lock(&t->io_lock);
-	list_add_tail(&io->list, &t->starved);
-	spin_unlock(&t->io_lock);
-	smp_mb();	/* pairs with move_end() */
-	if (!atomic_read(&t->nr_moves))
-		queue_work(t->commit_wq, &t->commit_work);
+	starve(io);
 	return STEP_WAIT;
 }
 
@@ -1033,7 +1043,7 @@ static int finish(struct tier_io *io, blk_status_t *status)
 {
 	struct tier *t = io->t;
 	struct tier_stripe *s = tier_stripe(t, io->hold.block);
-	bool write = io_is_write(io), again = false;
+	bool write = io_is_write(io), again = false, failed;
 	unsigned long flags;
 
 	slow_end(io);
@@ -1042,7 +1052,8 @@ static int finish(struct tier_io *io, blk_status_t *status)
 		this_cpu_inc(t->latency->nr);
 	}
 	/* "not supported" is no sign of a failing device */
-	if (io->fast_error && io->fast_error != BLK_STS_NOTSUPP && io->fast_error != BLK_STS_TARGET)
+	failed = io->fast_error && io->fast_error != BLK_STS_NOTSUPP && io->fast_error != BLK_STS_TARGET;
+	if (failed)
 		tier_dev_error(t, &t->devs[tier_exclusive(t) ? io->dev : 0], write ? "write" : "read", io->start);
 	if (write && tier_exclusive(t)) {
 		if (!(io->flags & TIER_IO_FAST_FUA))
@@ -1076,6 +1087,13 @@ static int finish(struct tier_io *io, blk_status_t *status)
 	if (io->flags & TIER_IO_DIRTYING)
 		this_cpu_dec(*t->dirtying);
 	io->flags &= ~(TIER_IO_INTENT | TIER_IO_DIRTYING | TIER_IO_HELD);
+	if (failed && write && tier_exclusive(t) && !(io->flags & TIER_IO_NO_FAST)) {
+		io->flags |= TIER_IO_NO_FAST;
+		reset_bio(io);
+		io->route = TIER_ROUTE_ELSEWHERE;
+		tier_io_queue(t, io, &t->deferred);
+		return DM_ENDIO_INCOMPLETE;
+	}
 	if (again) {
 		io->flags |= TIER_IO_NO_FAST | TIER_IO_NO_FILL;
 		reset_bio(io);
@@ -1093,6 +1111,35 @@ static int finish(struct tier_io *io, blk_status_t *status)
 	spin_unlock_irqrestore(&t->commit_lock, flags);
 	queue_work(t->commit_wq, &t->commit_work);
 	return DM_ENDIO_INCOMPLETE;
+}
+
+/*
+ * Tiered mode: the block's slot can't be written.  If nothing is in it, the block lands on another tier as soon
+ * as the slot is given up, durably; else it is moved to another one, if it can be read.  Then the write is
+ * tried once more, wherever the block is.
+ */
+static void elsewhere(struct tier_io *io)
+{
+	struct tier *t = io->t;
+	struct tier_stripe *s = tier_stripe(t, io->hold.block);
+	tier_slot_t slot;
+	bool empty;
+	u32 to;
+
+	spin_lock_irq(&s->lock);
+	slot = tier_map_lookup(&t->map, io->hold.block);
+	empty = slot != TIER_NO_SLOT && !tier_slot_valid(&t->map, slot);
+	spin_unlock_irq(&s->lock);
+	if (empty) {
+		starve(io);
+		return;
+	}
+	percpu_down_read(&t->config_sem);
+	to = tier_with_room(t, io->dev, true);
+	if (to < t->nr_devs)
+		tier_move_start(t, io->hold.block, slot, to, TIER_MOVE_HAND);
+	percpu_up_read(&t->config_sem);
+	tier_io_defer(io);	/* it waits for the end of the move */
 }
 
 /**
@@ -1224,6 +1271,8 @@ void tier_io_work(struct work_struct *work)
 	list_for_each_entry_safe(io, tmp, &deferred, list) {
 		if (io->route == TIER_ROUTE_LEGS) {
 			submit_legs(io);
+		} else if (io->route == TIER_ROUTE_ELSEWHERE) {
+			elsewhere(io);
 		} else if (io->route == TIER_ROUTE_PAD) {
 			if (pad(io))
 				submit_bio_noacct(io_bio(io));

@@ -117,11 +117,12 @@ static tier_slot_t take_free(struct tier *t, struct tier_dev *d, u32 keep)
  * @t: target
  * @block: has none; its stripe is locked
  * @sequential: the write is part of a sequential stream
+ * @avoid: tier that failed already, or -1
  *
  * On the fastest tier with room, or beginning at the one for sequential streams.
  * Return: the slot, mapped, or TIER_NO_SLOT.
  */
-tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential)
+tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential, int avoid)
 {
 	u32 first = sequential ? min(t->tune.v[TIER_TUNE_SEQ_LANDING], t->nr_devs - 1) : 0;
 	tier_slot_t slot = TIER_NO_SLOT;
@@ -131,7 +132,7 @@ tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential
 	tier_assert_locked(t, block);
 	for (i = 0; i < t->nr_devs && slot == TIER_NO_SLOT; i++) {
 		d = &t->devs[(first + i) % t->nr_devs];
-		if (tier_dev_takes(d))
+		if (tier_dev_takes(d) && d - t->devs != avoid)
 			slot = take_free(t, d, d->kept);
 		if (READ_ONCE(d->free.nr) < low_water(t, d))
 			tier_move_kick(t);

@@ -168,12 +168,13 @@ enum tier_route {
 	TIER_ROUTE_LEGS,	/* both: a leg for each run, or for each device */
 	TIER_ROUTE_FILL,	/* read from the slow device into memory, keep it */
 	TIER_ROUTE_PAD,		/* zeros around it first, then to its slot */
+	TIER_ROUTE_ELSEWHERE,	/* its slot can't be written: find another one */
 	TIER_ROUTE_FLUSH,	/* flush sent straight to a device */
 	TIER_ROUTE_DONE,	/* only to be ended */
 };
 
 #define TIER_IO_WRITE		BIT(0)
-#define TIER_IO_NO_FAST		BIT(1)	/* the fast device failed it: use the slow one */
+#define TIER_IO_NO_FAST		BIT(1)	/* the fast device failed it: use the slow one; tiered: its device did, try another */
 #define TIER_IO_NO_FILL		BIT(2)
 #define TIER_IO_COMMIT		BIT(3)	/* FUA: acknowledge after a commit */
 #define TIER_IO_HELD		BIT(4)	/* its hold was granted */
@@ -636,7 +637,7 @@ void tier_io_retry(struct tier *t, struct list_head *list);
 /* tier-move.c */
 int tier_move_init(struct tier *t);
 void tier_move_exit(struct tier *t);
-tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential);
+tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential, int avoid);
 int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to_dev, enum tier_move_cause cause);
 bool tier_moves(struct tier *t);
 bool tier_may_move(struct tier *t);
