@@ -520,6 +520,123 @@ const char *tier_geometry_resize(struct tier_geometry *g, u64 fast_sectors, u64 
 	return NULL;
 }
 
+/* @nr more slots at the end, for a device */
+static const char *append_slots(struct tier_geometry *g, u32 dev, u64 nr)
+{
+	struct tier_dev_geometry *d = &g->devs[dev];
+	struct tier_extent *last = g->nr_extents ? &g->extents[g->nr_extents - 1] : NULL;
+
+	if (g->nr_slots + nr > TIER_MAX_SLOTS)
+		return "the tiers have more than 2^32 - 16 blocks: use a larger block size";
+	if (last && last->dev == dev) {
+		last->nr_slots += nr;
+	} else {
+		struct tier_extent *e = &g->extents[g->nr_extents];
+
+		if (g->nr_extents == TIER_MAX_EXTENTS)
+			return "the tiers were changed too often: their slots are in 32 pieces";
+		e->first_slot = g->nr_slots;
+		e->nr_slots = nr;
+		e->data_start = d->data_start + (d->nr_slots << g->block_shift);
+		e->dev = dev;
+		g->nr_extents++;
+	}
+	d->nr_slots += nr;
+	g->nr_slots += nr;
+	return NULL;
+}
+
+/* holes at the end go, neighbouring ones become one */
+static void tidy_holes(struct tier_geometry *g)
+{
+	u32 i, nr = 0;
+
+	for (i = 0; i < g->nr_extents; i++) {
+		struct tier_extent *e = &g->extents[i];
+
+		if (nr && e->dev == TIER_EXTENT_HOLE && g->extents[nr - 1].dev == TIER_EXTENT_HOLE)
+			g->extents[nr - 1].nr_slots += e->nr_slots;
+		else
+			g->extents[nr++] = *e;
+	}
+	while (nr && g->extents[nr - 1].dev == TIER_EXTENT_HOLE)
+		g->nr_slots -= g->extents[--nr].nr_slots;
+	memset(&g->extents[nr], 0, (g->nr_extents - nr) * sizeof(g->extents[0]));
+	g->nr_extents = nr;
+}
+
+/* the tiers that stay, at their new places; the slots of the others become holes */
+static const char *place_tiers(struct tier_geometry *g, const struct tier_geometry *old, u32 nr_tiers,
+			       const struct tier_change *tiers)
+{
+	u32 place[TIER_MAX_DEVS], i;
+
+	for (i = 0; i < TIER_MAX_DEVS; i++)
+		place[i] = TIER_EXTENT_HOLE;
+	memset(g->devs, 0, sizeof(g->devs));
+	for (i = 0; i < nr_tiers; i++) {
+		u32 was = tiers[i].was;
+
+		if (was == TIER_NEW_TIER)
+			continue;
+		if (was >= old->nr_devs || place[was] != TIER_EXTENT_HOLE)
+			return "a tier is given twice";
+		place[was] = i;
+		g->devs[i] = old->devs[was];
+		if (tiers[i].sectors < g->devs[i].sectors)
+			return "a tier can't shrink";
+		g->devs[i].sectors = tiers[i].sectors;
+	}
+	for (i = 0; i < g->nr_extents; i++) {
+		struct tier_extent *e = &g->extents[i];
+
+		if (e->dev != TIER_EXTENT_HOLE)
+			e->dev = place[e->dev];
+		if (e->dev == TIER_EXTENT_HOLE)
+			e->data_start = 0;
+	}
+	g->nr_devs = nr_tiers;
+	tidy_holes(g);
+	return NULL;
+}
+
+const char *tier_geometry_change(struct tier_geometry *g, const struct tier_geometry *old, u32 nr_tiers,
+				 const struct tier_change *tiers, u64 nr_sectors)
+{
+	const char *why;
+	u32 i;
+
+	if (nr_tiers < 2 || nr_tiers > TIER_MAX_DEVS)
+		return "a tiered device has 2 to 16 tiers";
+	*g = *old;
+	why = place_tiers(g, old, nr_tiers, tiers);
+	for (i = 0; i < nr_tiers && !why; i++) {
+		struct tier_dev_geometry *d = &g->devs[i];
+		u64 nr;
+
+		if (tiers[i].was == TIER_NEW_TIER) {
+			d->sectors = tiers[i].sectors;
+			d->data_start = TIER_DATA_START;
+			d->role = TIER_ROLE_TIER;
+			memcpy(d->uuid, tiers[i].uuid, sizeof(d->uuid));
+		}
+		why = count_tier_slots(d->sectors, d->data_start, g->block_shift, &nr);
+		if (!why && nr > d->nr_slots)
+			why = append_slots(g, i, nr - d->nr_slots);
+	}
+	if (!why && nr_sectors < old->nr_sectors)
+		why = "a tiered device can't shrink";
+	if (!why && nr_sectors & (g->block_sectors - 1))
+		why = "length is not a multiple of the block size";
+	if (!why && nr_sectors > old->nr_sectors && nr_sectors >> g->block_shift > tier_usable_slots(g))
+		why = "length is more than the tiers can hold";
+	if (why)
+		return why;
+	g->nr_sectors = nr_sectors;
+	g->meta_blocks = meta_end(g, nr_slot_pages_of(g, g->nr_slots));
+	return tier_geometry_check(g);
+}
+
 u64 tier_slot_page_block(const struct tier_geometry *g, u64 page, unsigned int copy)
 {
 	u64 group = page / TIER_GROUP_PAGES;

@@ -178,6 +178,35 @@ const char *tier_geometry_check(struct tier_geometry *g);
  */
 const char *tier_geometry_resize(struct tier_geometry *g, u64 fast_sectors, u64 slow_sectors);
 
+#define TIER_NEW_TIER		U32_MAX
+
+/**
+ * struct tier_change - a tier as it is to be
+ * @was: its place among the tiers so far, or TIER_NEW_TIER
+ * @sectors: its size now, at least the old one
+ * @uuid: of a new one, not zero
+ */
+struct tier_change {
+	u32 was;
+	u64 sectors;
+	u8 uuid[16];
+};
+
+/**
+ * tier_geometry_change() - geometry of a tiered device with other tiers
+ * @g: result
+ * @old: as it is
+ * @nr_tiers: tiers, 2 to TIER_MAX_DEVS
+ * @tiers: fast to slow; each old one at most once.  Those that are missing are taken out: no slot of theirs may
+ *	be in use
+ * @nr_sectors: length of the tier device, whole blocks, not below what it was
+ *
+ * Slots keep their numbers: a device that has grown gets more at the end, one that was taken out leaves a hole.
+ * Return: NULL, or a message.
+ */
+const char *tier_geometry_change(struct tier_geometry *g, const struct tier_geometry *old, u32 nr_tiers,
+				 const struct tier_change *tiers, u64 nr_sectors);
+
 /**
  * tier_slot_page_block() - metadata block of a slot page
  * @g: geometry

@@ -704,6 +704,119 @@ static void test_tiered_check(void)
 	}
 }
 
+/* what a change must keep: each slot that stays is where it was */
+static bool same_places(const struct tier_geometry *old, const struct tier_geometry *now, const struct tier_change *c)
+{
+	u64 s;
+
+	for (s = 0; s < old->nr_slots; s++) {
+		u32 was = tier_slot_dev(old, tier_to_slot(s)), i;
+
+		for (i = 0; i < now->nr_devs && c[i].was != was; i++)
+			;
+		if (was == TIER_EXTENT_HOLE || i == now->nr_devs) {
+			if (s < now->nr_slots && tier_slot_dev(now, tier_to_slot(s)) != TIER_EXTENT_HOLE)
+				return false;
+			continue;
+		}
+		if (tier_slot_dev(now, tier_to_slot(s)) != i ||
+		    tier_slot_dev_sector(now, tier_to_slot(s)) != tier_slot_dev_sector(old, tier_to_slot(s)) ||
+		    tier_slot_local(now, tier_to_slot(s)) != tier_slot_local(old, tier_to_slot(s)) ||
+		    tier_local_slot(now, i, tier_slot_local(old, tier_to_slot(s))) != tier_to_slot(s))
+			return false;
+	}
+	return true;
+}
+
+static const char *change(struct tier_geometry *g, u32 nr, const struct tier_change *c, u64 nr_sectors)
+{
+	struct tier_geometry old = *g, now;
+	const char *why = tier_geometry_change(&now, &old, nr, c, nr_sectors);
+
+	if (!why)
+		*g = now;
+	return why;
+}
+
+static void test_change(void)
+{
+	const u64 sizes[] = { 2048 + 10 * 128, 2048 + 20 * 128, 2048 + 40 * 128 };
+	struct tier_change c[TIER_MAX_DEVS + 1] = {
+		{ .was = 0, .sectors = sizes[0] }, { .was = 1, .sectors = sizes[1] }, { .was = 2, .sectors = sizes[2] },
+	};
+	struct tier_geometry g, old;
+	const char *why;
+	u32 i;
+
+	ok(!tier_geometry_tiered(&g, 128, 3, sizes, 0), "three tiers");
+	for (i = 0; i < 3; i++)
+		g.devs[i].uuid[0] = i + 1;
+	old = g;
+	ok(!change(&g, 3, c, g.nr_sectors) && !memcmp(&g, &old, sizeof(g)), "nothing changes");
+
+	c[1].sectors += 5 * 128 + 7;
+	ok(!change(&g, 3, c, g.nr_sectors), "the middle one grows");
+	ok(same_places(&old, &g, c) && g.devs[1].nr_slots == 25 && g.nr_extents == 4, "by slots at the end");
+	old = g;
+	c[2].sectors += 128;
+	c[1].sectors += 128 - 7;
+	ok(!change(&g, 3, c, g.nr_sectors + 5 * 128), "two grow, and the device");
+	ok(same_places(&old, &g, c) && g.nr_slots == 77 && g.nr_extents == 5, "one of them in the same piece");
+
+	old = g;
+	c[3] = (struct tier_change){ .was = TIER_NEW_TIER, .sectors = sizes[0], .uuid = "new" };
+	ok(!change(&g, 4, c, g.nr_sectors), "a new tier at the end");
+	ok(same_places(&old, &g, c) && g.nr_slots == 87, "has slots at the end");
+	old = g;
+	c[3].was = 3;
+	for (i = 3; i; i--)
+		swap(c[i], c[i - 1]);
+	ok(!change(&g, 4, c, g.nr_sectors), "it becomes the first");
+	ok(same_places(&old, &g, c) && g.devs[0].uuid[0] == 'n', "and nothing else");
+
+	old = g;
+	for (i = 0; i < 4; i++)
+		c[i].was = i;
+	c[2] = c[3];
+	ok(!change(&g, 3, c, g.nr_sectors), "one is taken out");
+	ok(same_places(&old, &g, c) && g.nr_devs == 3, "its slots are holes");
+	old = g;
+	c[2] = (struct tier_change){ .was = TIER_NEW_TIER, .sectors = sizes[0], .uuid = "n2" };
+	c[0].was = 0;
+	c[1].was = 1;
+	ok(!change(&g, 3, c, g.nr_sectors), "one for another");
+	ok(same_places(&old, &g, c) && g.devs[2].nr_slots == 10, "at once");
+
+	old = g;
+	c[2] = (struct tier_change){ .was = 1, .sectors = g.devs[1].sectors };
+	why = change(&g, 3, c, g.nr_sectors);
+	ok(why && strstr(why, "twice") && !memcmp(&g, &old, sizeof(g)), "twice the same: %s", why);
+	c[2] = (struct tier_change){ .was = 2, .sectors = g.devs[2].sectors - 1 };
+	why = change(&g, 3, c, g.nr_sectors);
+	ok(why && strstr(why, "shrink") && !memcmp(&g, &old, sizeof(g)), "a smaller one: %s", why);
+	c[2].sectors++;
+	why = change(&g, 3, c, g.nr_sectors - 128);
+	ok(why && strstr(why, "shrink"), "a smaller device: %s", why);
+	why = change(&g, 3, c, g.nr_sectors + 1000 * 128);
+	ok(why && strstr(why, "hold"), "a device too long: %s", why);
+	why = change(&g, 1, c, g.nr_sectors);
+	ok(why && strstr(why, "2 to 16"), "one tier: %s", why);
+
+	/* again and again, until there is no piece left */
+	for (i = 0, why = NULL; i < 100 && !why; i++) {
+		u32 k;
+
+		for (k = 0; k < 3; k++)
+			c[k] = (struct tier_change){ .was = k, .sectors = g.devs[k].sectors };
+		c[i % 3].sectors += 128;
+		old = g;
+		why = change(&g, 3, c, g.nr_sectors);
+		if (!why && !same_places(&old, &g, c))
+			break;
+	}
+	ok(why && strstr(why, "pieces") && g.nr_extents == TIER_MAX_EXTENTS, "after %u changes: %s", i, why);
+}
+
 int main(void)
 {
 	u32 i;
@@ -722,5 +835,6 @@ int main(void)
 	}
 	test_tiered_refused();
 	test_tiered_check();
+	test_change();
 	return tap_done();
 }
