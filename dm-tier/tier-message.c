@@ -22,11 +22,11 @@ static int set_mode(struct tier *t, enum tier_mode mode)
 	return 0;
 }
 
-static void unknown_tunable(const struct tier_policy *p, const char *key, char *error)
+static void unknown_tunable(const struct tier_policy *p, enum tier_kind kind, const char *key, char *error)
 {
 	int len = scnprintf(error, TIER_ERROR_LEN, "unknown tunable \"%.32s\": dm-tier has ", key);
 
-	len += tier_tunable_names(error + len, TIER_ERROR_LEN - len);
+	len += tier_tunable_names(kind, error + len, TIER_ERROR_LEN - len);
 	scnprintf(error + len, TIER_ERROR_LEN - len, "; policy %s has ", p->type->name);
 	tier_policy_add_keys(p, true, error);
 }
@@ -44,7 +44,7 @@ static int set_tunable(struct tier *t, const char *key, const char *value, char 
 		for (i = 1; !r && t->devs[i].policy; i++)
 			t->devs[i].policy->type->set(t->devs[i].policy, key, value);
 		if (r == -ENOENT)
-			unknown_tunable(t->policy, key, error);
+			unknown_tunable(t->policy, t->tune.kind, key, error);
 		else if (r)
 			tier_policy_bad_value(t->policy, key, value, error);
 	}
@@ -646,7 +646,7 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 	if (!error)
 		return -ENOMEM;
 	mutex_lock(&t->life_mutex);
-	r = tier_message_parse(&m, argc, argv, t->ti->len, error);
+	r = tier_message_parse(&m, argc, argv, t->tune.kind, t->ti->len, error);
 	if (!r && !READ_ONCE(t->live)) {
 		scnprintf(error, TIER_ERROR_LEN, "the device is suspended");
 		r = -EAGAIN;

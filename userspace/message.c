@@ -63,15 +63,28 @@ static char *join(char **words, unsigned int nr)
 	return line;
 }
 
-static int parse_message(char **words, unsigned int nr, uint64_t sectors)
+static int parse_message(char **words, unsigned int nr, enum tier_kind kind, uint64_t sectors)
 {
 	char error[TIER_ERROR_LEN] = "";
 	struct tier_message m;
 
-	if (!tier_message_parse(&m, nr, words, sectors, error))
+	if (!tier_message_parse(&m, nr, words, kind, sectors, error))
 		return TOOL_CONTINUE;
 	text_error("%s", error[0] ? error : "the message makes no sense");
 	return TOOL_USAGE;
+}
+
+/* is a running device tiered?  From its status */
+static enum tier_kind kind_of(const char *params)
+{
+	enum tier_mode mode = TIER_MODE_WRITEBACK;
+	char why[TEXT_LEN];
+	struct status s;
+	bool known;
+
+	known = !status_parse(&s, params, why) && s.wanted_mode && !tier_mode_parse(s.wanted_mode, &mode);
+	status_free(&s);
+	return known ? tier_mode_kind(mode) : TIER_KIND_BOTH;
 }
 
 /* ranges are checked against the largest device there may be before the real one is known */
@@ -83,13 +96,13 @@ static int send(const char *name, char **words, unsigned int nr)
 	char why[TEXT_LEN], *text;
 	int r, code;
 
-	code = parse_message(words, nr, ANY_SECTORS);
+	code = parse_message(words, nr, TIER_KIND_BOTH, ANY_SECTORS);
 	if (code != TOOL_CONTINUE)
 		return code;
 	r = mapper_status(name, &line, why);
 	if (!r) {
+		code = parse_message(words, nr, kind_of(line.params), line.sectors);
 		free(line.params);
-		code = parse_message(words, nr, line.sectors);
 		if (code != TOOL_CONTINUE)
 			return code;
 		text = join(words, nr);
@@ -192,9 +205,10 @@ static void current_tunables(const char *name, struct tier_tunables *t, char **h
 	struct status s;
 	unsigned int pass, i;
 
-	tier_tunables_default(t);
+	tier_tunables_default(t, TIER_KIND_BOTH);
 	if (mapper_status(name, &line, why))
 		return;
+	t->kind = kind_of(line.params);
 	if (!status_parse(&s, line.params, why)) {
 		/* twice, because some are bounds of each other */
 		sec = &s.sections[STATUS_TUNABLES];

@@ -64,7 +64,8 @@ static const char *const mode_names[TIER_NR_MODES] = {
 	[TIER_MODE_TIERED] = "tiered",
 };
 
-#define MODE_WORDS	"writeback, writethrough, writearound or passthrough"
+#define CACHE_MODE_WORDS "writeback, writethrough, writearound or passthrough"
+#define MODE_WORDS	"writeback, writethrough, writearound, passthrough or tiered"
 
 const char *tier_mode_name(enum tier_mode mode)
 {
@@ -88,6 +89,7 @@ int tier_mode_parse(const char *word, enum tier_mode *mode)
 
 struct tunable_info {
 	const char *key;
+	enum tier_kind kind;
 	u32 min;
 	u32 max;
 	u32 def;
@@ -95,21 +97,44 @@ struct tunable_info {
 };
 
 static const struct tunable_info tunable_infos[TIER_NR_TUNABLES] = {
-	[TIER_TUNE_FILL] = { "fill_sectors", 0, TIER_MAX_BLOCK_SECTORS, TIER_FILL_AUTO, "" },
-	[TIER_TUNE_DIRTY_HIGH] = { "dirty_high", 1, 99, 50, " (percent)" },
-	[TIER_TUNE_DIRTY_LOW] = { "dirty_low", 0, 98, 20, " (percent)" },
-	[TIER_TUNE_WB_RATE] = { "writeback_rate", 0, U32_MAX, 0, " (KiB/s, 0: no limit)" },
-	[TIER_TUNE_IDLE_MS] = { "idle_ms", 0, 3600000, 500, " (milliseconds)" },
-	[TIER_TUNE_MIG_RATE] = { "migration_rate", 0, U32_MAX, 10240, " (KiB/s, 0: none)" },
-	[TIER_TUNE_RESERVE] = { "reserve_slots", 0, 1048576, 0, " (0: by size)" },
-	[TIER_TUNE_COMMIT_MS] = { "commit_ms", 10, 60000, 1000, " (milliseconds)" },
-	[TIER_TUNE_MAX_ERRORS] = { "max_errors", 1, 1000000, 32, "" },
+	[TIER_TUNE_FILL] = { "fill_sectors", TIER_KIND_CACHE, 0, TIER_MAX_BLOCK_SECTORS, TIER_FILL_AUTO, "" },
+	[TIER_TUNE_DIRTY_HIGH] = { "dirty_high", TIER_KIND_CACHE, 1, 99, 50, " (percent)" },
+	[TIER_TUNE_DIRTY_LOW] = { "dirty_low", TIER_KIND_CACHE, 0, 98, 20, " (percent)" },
+	[TIER_TUNE_WB_RATE] = { "writeback_rate", TIER_KIND_CACHE, 0, U32_MAX, 0, " (KiB/s, 0: no limit)" },
+	[TIER_TUNE_IDLE_MS] = { "idle_ms", TIER_KIND_BOTH, 0, 3600000, 500, " (milliseconds)" },
+	[TIER_TUNE_MIG_RATE] = { "migration_rate", TIER_KIND_BOTH, 0, U32_MAX, 10240, " (KiB/s, 0: none)" },
+	[TIER_TUNE_RESERVE] = { "reserve_slots", TIER_KIND_CACHE, 0, 1048576, 0, " (0: by size)" },
+	[TIER_TUNE_COMMIT_MS] = { "commit_ms", TIER_KIND_BOTH, 10, 60000, 1000, " (milliseconds)" },
+	[TIER_TUNE_MAX_ERRORS] = { "max_errors", TIER_KIND_BOTH, 1, 1000000, 32, "" },
+	[TIER_TUNE_FREE_LOW] = { "free_low", TIER_KIND_TIERED, 0, 98, 5, " (percent)" },
+	[TIER_TUNE_FREE_HIGH] = { "free_high", TIER_KIND_TIERED, 1, 99, 10, " (percent)" },
+	[TIER_TUNE_SEQ_LANDING] = { "sequential_landing", TIER_KIND_TIERED, 0, TIER_MAX_DEVS - 1, 1, " (a tier)" },
+	[TIER_TUNE_MIGRATION] = { "migration", TIER_KIND_TIERED, 1, TIER_MIGRATION_MAX, TIER_MIGRATION_CONTINUOUS, "" },
+	[TIER_TUNE_YIELD_MS] = { "yield_ms", TIER_KIND_TIERED, 0, 60000, 0, " (milliseconds, 0: never)" },
 };
 
-void tier_tunables_default(struct tier_tunables *t)
+/* Values that are words */
+static const struct {
+	enum tier_tunable tunable;
+	u32 value;
+	const char *word;
+} value_words[] = {
+	{ TIER_TUNE_FILL, TIER_FILL_AUTO, "auto" },
+	{ TIER_TUNE_MIGRATION, TIER_MIGRATION_CONTINUOUS, "continuous" },
+	{ TIER_TUNE_MIGRATION, TIER_MIGRATION_IDLE, "idle" },
+	{ TIER_TUNE_MIGRATION, TIER_MIGRATION_OFF, "off" },
+};
+
+static const char *kind_text(enum tier_kind kind)
+{
+	return kind == TIER_KIND_TIERED ? "tiered mode" : "the cache modes";
+}
+
+void tier_tunables_default(struct tier_tunables *t, enum tier_kind kind)
 {
 	u32 i;
 
+	t->kind = kind;
 	for (i = 0; i < TIER_NR_TUNABLES; i++)
 		t->v[i] = tunable_infos[i].def;
 }
@@ -125,49 +150,69 @@ static u32 find_tunable(const char *key)
 	return i;
 }
 
-static int parse_fill(const char *word, u32 *value, char *error)
+/* What a value that is none should have been */
+static int bad_value(u32 i, const char *word, char *error)
 {
+	const struct tunable_info *info = &tunable_infos[i];
 	struct shown s;
-	u64 v;
 
-	if (!strcmp(word, "auto")) {
-		*value = TIER_FILL_AUTO;
-		return 0;
-	}
-	if (parse_number(word, &v) || (v && !legal_block_size(v))) {
+	if (i == TIER_TUNE_FILL)
 		scnprintf(error, TIER_ERROR_LEN,
 			  "fill_sectors \"%s\" is neither auto nor 0 nor a power of two from 8 to 2048",
 			  show(&s, word));
-		return -EINVAL;
-	}
-	*value = v;
-	return 0;
+	else if (i == TIER_TUNE_MIGRATION)
+		scnprintf(error, TIER_ERROR_LEN,
+			  "migration \"%s\" is neither continuous nor idle nor off nor a number of seconds from %u to %u",
+			  show(&s, word), info->min, info->max);
+	else
+		scnprintf(error, TIER_ERROR_LEN, "%s \"%s\" is not a number from %u to %u%s", info->key,
+			  show(&s, word), info->min, info->max, info->unit);
+	return -EINVAL;
 }
 
 static int parse_tunable(u32 i, const char *word, u32 *value, char *error)
 {
 	const struct tunable_info *info = &tunable_infos[i];
-	struct shown s;
+	u32 k;
 	u64 v;
 
-	if (i == TIER_TUNE_FILL)
-		return parse_fill(word, value, error);
-	if (parse_number(word, &v) || v < info->min || v > info->max) {
-		scnprintf(error, TIER_ERROR_LEN, "%s \"%s\" is not a number from %u to %u%s",
-			  info->key, show(&s, word), info->min, info->max, info->unit);
-		return -EINVAL;
-	}
+	for (k = 0; k < ARRAY_SIZE(value_words); k++)
+		if (value_words[k].tunable == i && !strcmp(word, value_words[k].word)) {
+			*value = value_words[k].value;
+			return 0;
+		}
+	if (parse_number(word, &v) || v < info->min || v > info->max ||
+	    (i == TIER_TUNE_FILL && v && !legal_block_size(v)))
+		return bad_value(i, word, error);
 	*value = v;
 	return 0;
 }
 
+static int check_pair(const struct tier_tunables *t, u32 low, u32 high, char *error)
+{
+	if (t->v[low] < t->v[high])
+		return 0;
+	scnprintf(error, TIER_ERROR_LEN, "%s %u is not below %s %u", tunable_infos[low].key, t->v[low],
+		  tunable_infos[high].key, t->v[high]);
+	return -EINVAL;
+}
+
 static int check_tunables(const struct tier_tunables *t, char *error)
 {
-	u32 high = t->v[TIER_TUNE_DIRTY_HIGH], low = t->v[TIER_TUNE_DIRTY_LOW];
+	return check_pair(t, TIER_TUNE_DIRTY_LOW, TIER_TUNE_DIRTY_HIGH, error) ?:
+	       check_pair(t, TIER_TUNE_FREE_LOW, TIER_TUNE_FREE_HIGH, error);
+}
 
-	if (low < high)
+/* Does a tunable belong to this kind of tier device? */
+static int check_kind(u32 i, enum tier_kind kind, char *error)
+{
+	int n;
+
+	if (tunable_infos[i].kind & kind)
 		return 0;
-	scnprintf(error, TIER_ERROR_LEN, "dirty_low %u is not below dirty_high %u", low, high);
+	n = scnprintf(error, TIER_ERROR_LEN, "%s belongs to %s: %s has ", tunable_infos[i].key,
+		      kind_text(tunable_infos[i].kind), kind == TIER_KIND_TIERED ? "tiered mode" : "a cache");
+	tier_tunable_names(kind, error + n, TIER_ERROR_LEN - n);
 	return -EINVAL;
 }
 
@@ -179,6 +224,9 @@ int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value
 
 	if (i == TIER_NR_TUNABLES)
 		return -ENOENT;
+	r = check_kind(i, t->kind, error);
+	if (r)
+		return r;
 	old = t->v[i];
 	r = parse_tunable(i, value, &t->v[i], error);
 	if (r)
@@ -189,14 +237,25 @@ int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value
 	return r;
 }
 
-int tier_tunable_names(char *buf, size_t size)
+int tier_tunable_names(enum tier_kind kind, char *buf, size_t size)
 {
 	int n = 0;
 	u32 i;
 
 	for (i = 0; i < TIER_NR_TUNABLES; i++)
-		n += scnprintf(buf + n, size - n, "%s%s", i ? ", " : "", tunable_infos[i].key);
+		if (tunable_infos[i].kind & kind)
+			n += scnprintf(buf + n, size - n, "%s%s", n ? ", " : "", tunable_infos[i].key);
 	return n;
+}
+
+static const char *value_word(u32 i, u32 value)
+{
+	u32 k;
+
+	for (k = 0; k < ARRAY_SIZE(value_words); k++)
+		if (value_words[k].tunable == i && value_words[k].value == value)
+			return value_words[k].word;
+	return NULL;
 }
 
 int tier_tunables_emit(const struct tier_tunables *t, bool all, char *buf, size_t size,
@@ -209,14 +268,13 @@ int tier_tunables_emit(const struct tier_tunables *t, bool all, char *buf, size_
 	if (size)
 		buf[0] = '\0';
 	for (i = 0; i < TIER_NR_TUNABLES; i++) {
-		const char *blank = *count ? " " : "";
+		const char *blank = *count ? " " : "", *word = value_word(i, t->v[i]);
 
-		if (!all && t->v[i] == tunable_infos[i].def)
+		if (!(tunable_infos[i].kind & t->kind) || (!all && t->v[i] == tunable_infos[i].def))
 			continue;
 		*count += 2;
-		if (i == TIER_TUNE_FILL && t->v[i] == TIER_FILL_AUTO)
-			n += scnprintf(buf + n, size - n, "%s%s auto", blank,
-				       tunable_infos[i].key);
+		if (word)
+			n += scnprintf(buf + n, size - n, "%s%s %s", blank, tunable_infos[i].key, word);
 		else
 			n += scnprintf(buf + n, size - n, "%s%s %u", blank, tunable_infos[i].key,
 				       t->v[i]);
@@ -343,16 +401,8 @@ static int feature_twice(struct words *w, const char *what)
 	return -EINVAL;
 }
 
-static int refuse_tiered(const char *what, char *error)
-{
-	scnprintf(error, TIER_ERROR_LEN, "%s is not supported in this version", what);
-	return -EINVAL;
-}
-
 static int feature_mode(struct tier_args *args, enum tier_mode mode, struct words *w)
 {
-	if (mode == TIER_MODE_TIERED)
-		return refuse_tiered("mode tiered", w->error);
 	if (args->mode_given) {
 		scnprintf(w->error, TIER_ERROR_LEN, "two modes are given, %s and %s",
 			  tier_mode_name(args->mode), tier_mode_name(mode));
@@ -368,6 +418,38 @@ static int feature_flag(bool *flag, const char *word, struct words *w)
 	if (*flag)
 		return feature_twice(w, word);
 	*flag = true;
+	return 0;
+}
+
+/* A further tier; no path is given twice */
+static int feature_tier_dev(struct tier_args *args, struct words *w)
+{
+	struct shown s;
+	const char *path;
+	bool twice;
+	u32 i;
+
+	if (!w->argc || !**w->argv) {
+		scnprintf(w->error, TIER_ERROR_LEN,
+			  "feature tier_dev has no path: <#features> counts words, tier_dev and its path are two");
+		return -EINVAL;
+	}
+	path = *w->argv++;
+	w->argc--;
+	twice = !strcmp(path, args->fast) || !strcmp(path, args->slow) || !strcmp(path, args->meta);
+	for (i = 0; i < args->nr_tier_devs; i++)
+		twice |= !strcmp(path, args->tier_devs[i]);
+	if (twice) {
+		scnprintf(w->error, TIER_ERROR_LEN, "device %s is given twice: all devices must differ",
+			  show(&s, path));
+		return -EINVAL;
+	}
+	if (args->nr_tier_devs == TIER_MAX_DEVS - 2) {
+		scnprintf(w->error, TIER_ERROR_LEN, "device %s is one too many: at most %u tiers", show(&s, path),
+			  TIER_MAX_DEVS);
+		return -EINVAL;
+	}
+	args->tier_devs[args->nr_tier_devs++] = path;
 	return 0;
 }
 
@@ -400,7 +482,7 @@ static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
 	if (!tier_mode_parse(word, &mode))
 		return feature_mode(args, mode, w);
 	if (!strcmp(word, "tier_dev"))
-		return refuse_tiered("feature tier_dev", w->error);
+		return feature_tier_dev(args, w);
 	if (!strcmp(word, "no_discard_passdown"))
 		return feature_flag(&args->no_discard_passdown, word, w);
 	if (!strcmp(word, "accept_changed_slow"))
@@ -412,9 +494,39 @@ static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
 		return feature_tunable(args, i, seen, w);
 	scnprintf(w->error, TIER_ERROR_LEN,
 		  "unknown feature \"%s\": expected a mode (" MODE_WORDS
-		  "), no_discard_passdown, accept_changed_slow, accept_new_fast or a tunable and its value",
+		  "), tier_dev and its path, no_discard_passdown, accept_changed_slow, accept_new_fast or a tunable and its value",
 		  show(&s, word));
 	return -EINVAL;
+}
+
+/* Does all that was given belong to the mode?  @seen: the tunables among it */
+static int check_features(struct tier_args *args, u32 seen, char *error)
+{
+	bool tiered = args->mode == TIER_MODE_TIERED;
+	u32 i;
+	int r;
+
+	args->tunables.kind = tier_mode_kind(args->mode);
+	for (i = 0; i < TIER_NR_TUNABLES; i++) {
+		r = seen & (1U << i) ? check_kind(i, args->tunables.kind, error) : 0;
+		if (r)
+			return r;
+	}
+	if (args->nr_tier_devs && !tiered) {
+		scnprintf(error, TIER_ERROR_LEN, "feature tier_dev belongs to tiered mode: feature tiered is missing");
+		return -EINVAL;
+	}
+	if (args->accept_new_fast && tiered) {
+		scnprintf(error, TIER_ERROR_LEN,
+			  "feature accept_new_fast belongs to the cache modes: a tier that is gone has taken its data with it");
+		return -EINVAL;
+	}
+	if (tiered && args->block_sectors < TIER_MIN_TIERED_BLOCK_SECTORS) {
+		scnprintf(error, TIER_ERROR_LEN, "block size %u is too small for tiered mode: 128 (64 KiB) to 2048 (1 MiB) sectors",
+			  args->block_sectors);
+		return -EINVAL;
+	}
+	return check_tunables(&args->tunables, error);
 }
 
 static int parse_features(struct tier_args *args, struct words *w)
@@ -434,7 +546,7 @@ static int parse_features(struct tier_args *args, struct words *w)
 		if (r)
 			return r;
 	}
-	return check_tunables(&args->tunables, w->error);
+	return check_features(args, seen, w->error);
 }
 
 static int parse_policy(struct tier_args *args, struct words *w)
@@ -475,7 +587,7 @@ int tier_args_parse(struct tier_args *args, unsigned int argc, char **argv, char
 	memset(args, 0, sizeof(*args));
 	error[0] = '\0';
 	args->mode = TIER_MODE_WRITEBACK;
-	tier_tunables_default(&args->tunables);
+	tier_tunables_default(&args->tunables, TIER_KIND_CACHE);
 
 	r = parse_devices(args, &w);
 	if (!r)
@@ -493,6 +605,7 @@ int tier_args_parse(struct tier_args *args, unsigned int argc, char **argv, char
 struct message_info {
 	const char *name;
 	enum tier_message_op op;
+	enum tier_kind kind;
 	unsigned int min_argc;
 	unsigned int max_argc;
 	const char *form;
@@ -504,12 +617,14 @@ static int message_mode(struct tier_message *m, char **argv, u64 nr_sectors, cha
 	struct shown s;
 
 	if (tier_mode_parse(argv[0], &m->mode)) {
-		scnprintf(error, TIER_ERROR_LEN, "unknown mode \"%s\": expected " MODE_WORDS,
+		scnprintf(error, TIER_ERROR_LEN, "unknown mode \"%s\": expected " CACHE_MODE_WORDS,
 			  show(&s, argv[0]));
 		return -EINVAL;
 	}
-	if (m->mode == TIER_MODE_TIERED)
-		return refuse_tiered("mode tiered", error);
+	if (m->mode == TIER_MODE_TIERED) {
+		scnprintf(error, TIER_ERROR_LEN, "a cache can't become tiered: expected " CACHE_MODE_WORDS);
+		return -EINVAL;
+	}
 	return 0;
 }
 
@@ -554,6 +669,25 @@ static int message_range(struct tier_message *m, char **argv, u64 nr_sectors, ch
 	return 0;
 }
 
+static int message_tier(struct tier_message *m, char **argv, u64 nr_sectors, char *error)
+{
+	struct shown s;
+	u64 v;
+
+	if (parse_number(argv[0], &v) || v >= TIER_MAX_DEVS) {
+		scnprintf(error, TIER_ERROR_LEN, "\"%s\" is not the number of a tier: they are 0 to %u at most, fastest first",
+			  show(&s, argv[0]), TIER_MAX_DEVS - 1);
+		return -EINVAL;
+	}
+	m->tier = v;
+	return 0;
+}
+
+static int message_move(struct tier_message *m, char **argv, u64 nr_sectors, char *error)
+{
+	return message_tier(m, argv, nr_sectors, error) ?: message_range(m, argv + 1, nr_sectors, error);
+}
+
 static int message_stats(struct tier_message *m, char **argv, u64 nr_sectors, char *error)
 {
 	struct shown s;
@@ -568,18 +702,33 @@ static int message_stats(struct tier_message *m, char **argv, u64 nr_sectors, ch
 #define RANGE_FORM	"<first sector> <sectors>"
 
 static const struct message_info message_infos[] = {
-	{ "mode", TIER_MSG_MODE, 2, 2, "<mode>", message_mode },
-	{ "flush", TIER_MSG_FLUSH, 1, 1, "", NULL },
-	{ "policy", TIER_MSG_POLICY, 2, 2 + TIER_MAX_POLICY_ARGS, "<name> [<key> <value>]...",
+	{ "mode", TIER_MSG_MODE, TIER_KIND_CACHE, 2, 2, "<mode>", message_mode },
+	{ "flush", TIER_MSG_FLUSH, TIER_KIND_CACHE, 1, 1, "", NULL },
+	{ "policy", TIER_MSG_POLICY, TIER_KIND_BOTH, 2, 2 + TIER_MAX_POLICY_ARGS, "<name> [<key> <value>]...",
 	  message_policy },
-	{ "set", TIER_MSG_SET, 3, 3, "<key> <value>", message_set },
-	{ "promote", TIER_MSG_PROMOTE, 3, 3, RANGE_FORM, message_range },
-	{ "demote", TIER_MSG_DEMOTE, 3, 3, RANGE_FORM, message_range },
-	{ "pin", TIER_MSG_PIN, 3, 3, RANGE_FORM, message_range },
-	{ "unpin", TIER_MSG_UNPIN, 3, 3, RANGE_FORM, message_range },
-	{ "invalidate", TIER_MSG_INVALIDATE, 3, 3, RANGE_FORM, message_range },
-	{ "stats", TIER_MSG_STATS_RESET, 2, 2, "reset", message_stats },
+	{ "set", TIER_MSG_SET, TIER_KIND_BOTH, 3, 3, "<key> <value>", message_set },
+	{ "promote", TIER_MSG_PROMOTE, TIER_KIND_BOTH, 3, 3, RANGE_FORM, message_range },
+	{ "demote", TIER_MSG_DEMOTE, TIER_KIND_BOTH, 3, 3, RANGE_FORM, message_range },
+	{ "pin", TIER_MSG_PIN, TIER_KIND_BOTH, 3, 3, RANGE_FORM, message_range },
+	{ "unpin", TIER_MSG_UNPIN, TIER_KIND_BOTH, 3, 3, RANGE_FORM, message_range },
+	{ "invalidate", TIER_MSG_INVALIDATE, TIER_KIND_CACHE, 3, 3, RANGE_FORM, message_range },
+	{ "move", TIER_MSG_MOVE, TIER_KIND_TIERED, 4, 4, "<tier> " RANGE_FORM, message_move },
+	{ "where", TIER_MSG_WHERE, TIER_KIND_TIERED, 3, 3, RANGE_FORM, message_range },
+	{ "evacuate", TIER_MSG_EVACUATE, TIER_KIND_TIERED, 2, 2, "<tier>", message_tier },
+	{ "stats", TIER_MSG_STATS_RESET, TIER_KIND_BOTH, 2, 2, "reset", message_stats },
 };
+
+/* behind @n bytes of an error: which messages there are */
+static void expected_messages(enum tier_kind kind, char *error, int n)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(message_infos) - 1; i++)
+		if (message_infos[i].kind & kind)
+			n += scnprintf(error + n, TIER_ERROR_LEN - n, "%s, ", message_infos[i].name);
+	/* the last one, without the comma */
+	scnprintf(error + n - 2, TIER_ERROR_LEN - n + 2, " or %s %s", message_infos[i].name, message_infos[i].form);
+}
 
 static const struct message_info *find_message(const char *name)
 {
@@ -591,19 +740,25 @@ static const struct message_info *find_message(const char *name)
 	return NULL;
 }
 
-int tier_message_parse(struct tier_message *m, unsigned int argc, char **argv, u64 nr_sectors,
+int tier_message_parse(struct tier_message *m, unsigned int argc, char **argv, enum tier_kind kind, u64 nr_sectors,
 		       char *error)
 {
 	const struct message_info *info;
 	struct shown s;
+	int n;
 
 	memset(m, 0, sizeof(*m));
 	error[0] = '\0';
 	info = argc ? find_message(argv[0]) : NULL;
 	if (!info) {
-		scnprintf(error, TIER_ERROR_LEN,
-			  "unknown message \"%s\": expected mode, flush, policy, set, promote, demote, pin, unpin, invalidate or stats reset",
-			  argc ? show(&s, argv[0]) : "");
+		n = scnprintf(error, TIER_ERROR_LEN, "unknown message \"%s\": expected ", argc ? show(&s, argv[0]) : "");
+		expected_messages(kind, error, n);
+		return -EINVAL;
+	}
+	if (!(info->kind & kind)) {
+		n = scnprintf(error, TIER_ERROR_LEN, "message %s belongs to %s: expected ", info->name,
+			      kind_text(info->kind));
+		expected_messages(kind, error, n);
 		return -EINVAL;
 	}
 	if (argc < info->min_argc || argc > info->max_argc) {

@@ -12,17 +12,46 @@
 #define TIER_ERROR_LEN		384U
 
 /**
+ * enum tier_kind - which of the two kinds of tier device; tunables and messages belong to one, or to both
+ * @TIER_KIND_CACHE: in one of the cache modes
+ * @TIER_KIND_TIERED: tiered
+ * @TIER_KIND_BOTH: either, or it is not known which
+ */
+enum tier_kind {
+	TIER_KIND_CACHE = 1,
+	TIER_KIND_TIERED = 2,
+	TIER_KIND_BOTH = 3,
+};
+
+static inline enum tier_kind tier_mode_kind(enum tier_mode mode)
+{
+	return mode == TIER_MODE_TIERED ? TIER_KIND_TIERED : TIER_KIND_CACHE;
+}
+
+/**
  * enum tier_tunable - tunables of the core: `set <key> <value>`, `<key> <value>` among the features
- * @TIER_TUNE_FILL: fill_sectors: "auto", 0 (populate only) or a power of two of sectors, 8 to 2048; default auto
- * @TIER_TUNE_DIRTY_HIGH: dirty_high: percent of the granules, 1-99; write back runs from here; default 50
- * @TIER_TUNE_DIRTY_LOW: dirty_low: percent, 0-98, below dirty_high; write back rests here unless idle; default 20
- * @TIER_TUNE_WB_RATE: writeback_rate: KiB/s at most, 0 = no cap; default 0
- * @TIER_TUNE_IDLE_MS: idle_ms: the slow device is idle after so long without foreground I/O, 0-3600000; default 500
- * @TIER_TUNE_MIG_RATE: migration_rate: KiB/s of promotions in the background, 0 = none; default 10240
- * @TIER_TUNE_RESERVE: reserve_slots: free slots kept ready, 0 = by size; default 0; at most 1048576
+ * @TIER_TUNE_FILL: fill_sectors: "auto", 0 (populate only) or a power of two of sectors, 8 to 2048; default auto;
+ *	cache only
+ * @TIER_TUNE_DIRTY_HIGH: dirty_high: percent of the granules, 1-99; write back runs from here; default 50; cache only
+ * @TIER_TUNE_DIRTY_LOW: dirty_low: percent, 0-98, below dirty_high; write back rests here unless idle; default 20;
+ *	cache only
+ * @TIER_TUNE_WB_RATE: writeback_rate: KiB/s at most, 0 = no cap; default 0; cache only
+ * @TIER_TUNE_IDLE_MS: idle_ms: a slow device is idle after so long without foreground I/O, 0-3600000; default 500
+ * @TIER_TUNE_MIG_RATE: migration_rate: KiB/s of promotions in the background, in tiered mode of all moves, 0 = none;
+ *	default 10240
+ * @TIER_TUNE_RESERVE: reserve_slots: free slots kept ready, 0 = by size; default 0; at most 1048576; cache only
  * @TIER_TUNE_COMMIT_MS: commit_ms: changed records are committed at the latest after so long, 10-60000; default 1000
- * @TIER_TUNE_MAX_ERRORS: max_errors: errors of the fast device in 60 s that turn the target degraded, 1-1000000;
- *	default 32
+ * @TIER_TUNE_MAX_ERRORS: max_errors: errors of the fast device in 60 s that turn the target degraded, in tiered mode
+ *	of a tier that then gets nothing new for a while, 1-1000000; default 32
+ * @TIER_TUNE_FREE_LOW: free_low: percent of a tier's slots, 0-98, below free_high; demotion from it starts when less
+ *	are free; default 5; tiered only
+ * @TIER_TUNE_FREE_HIGH: free_high: percent, 1-99; it ends when so many are free; default 10; tiered only
+ * @TIER_TUNE_SEQ_LANDING: sequential_landing: number of the tier, from 0, that sequential writes to blocks without a
+ *	slot go to, 0-15; default 1; tiered only
+ * @TIER_TUNE_MIGRATION: migration: when moves that nobody asked for are done: "continuous", "idle", "off", or a number
+ *	of seconds from one round of them to the next, 1-86400; default continuous; tiered only
+ * @TIER_TUNE_YIELD_MS: yield_ms: moves in the background rest while foreground requests took longer than that on
+ *	average in the last half second, 0-60000, 0 = never; default 0; tiered only
  * @TIER_NR_TUNABLES: their number
  */
 enum tier_tunable {
@@ -35,16 +64,33 @@ enum tier_tunable {
 	TIER_TUNE_RESERVE,
 	TIER_TUNE_COMMIT_MS,
 	TIER_TUNE_MAX_ERRORS,
+	TIER_TUNE_FREE_LOW,
+	TIER_TUNE_FREE_HIGH,
+	TIER_TUNE_SEQ_LANDING,
+	TIER_TUNE_MIGRATION,
+	TIER_TUNE_YIELD_MS,
 	TIER_NR_TUNABLES,
 };
 
 #define TIER_FILL_AUTO		U32_MAX	/* value of TIER_TUNE_FILL */
 
+/* values of TIER_TUNE_MIGRATION beside seconds */
+#define TIER_MIGRATION_MAX	86400U
+#define TIER_MIGRATION_OFF	(TIER_MIGRATION_MAX + 1)
+#define TIER_MIGRATION_IDLE	(TIER_MIGRATION_MAX + 2)
+#define TIER_MIGRATION_CONTINUOUS (TIER_MIGRATION_MAX + 3)
+
+/**
+ * struct tier_tunables - values of the tunables
+ * @kind: of the tier device
+ * @v: by enum tier_tunable; those of the other kind have their defaults
+ */
 struct tier_tunables {
+	enum tier_kind kind;
 	u32 v[TIER_NR_TUNABLES];
 };
 
-void tier_tunables_default(struct tier_tunables *t);
+void tier_tunables_default(struct tier_tunables *t, enum tier_kind kind);
 
 /**
  * tier_tunable_set() - set one by name
@@ -52,20 +98,21 @@ void tier_tunables_default(struct tier_tunables *t);
  * @key: name
  * @value: text
  * @error: TIER_ERROR_LEN bytes
- * Return: 0, -ENOENT (unknown key, no text in @error), -EINVAL.
+ * Return: 0, -ENOENT (unknown key, no text in @error), -EINVAL, also for keys of the other kind.
  */
 int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value, char *error);
 
 /**
  * tier_tunable_names() - what keys there are, as "key, key"
+ * @kind: for which kind of tier device
  * @buf: gets them
  * @size: of @buf
  * Return: like scnprintf().
  */
-int tier_tunable_names(char *buf, size_t size);
+int tier_tunable_names(enum tier_kind kind, char *buf, size_t size);
 
-/* "key value" of those that differ from the default (@all: of all), separated by blanks, like scnprintf();
- * @count gets the number of words
+/* "key value" of those of its kind that differ from the default (@all: of all of its kind), separated by blanks,
+ * like scnprintf(); @count gets the number of words
  */
 int tier_tunables_emit(const struct tier_tunables *t, bool all, char *buf, size_t size, unsigned int *count);
 
@@ -85,7 +132,7 @@ int tier_mode_parse(const char *word, enum tier_mode *mode);	/* 0 or -EINVAL */
  * @accept_new_fast: feature: take in another fast device if nothing was dirty
  * @tunables: of the core
  * @nr_tier_devs: further tiers
- * @tier_devs: their paths
+ * @tier_devs: their paths, fastest first
  * @policy: name
  * @policy_argc: words that follow
  * @policy_argv: key value ..., possibly "next" NAME key value ...
@@ -116,8 +163,8 @@ struct tier_args {
  * @error: TIER_ERROR_LEN bytes; what is wrong and what would be right
  *
  * <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* <policy> <#policy args> <key value>*
- * Refuses missing, extra, non-numeric, overflowing and repeated words, tiered mode and tier_dev (not in
- * this version), the same path twice.
+ * Refuses missing, extra, non-numeric, overflowing and repeated words, what does not belong to the mode, the same
+ * path twice.
  * Return: 0 or -EINVAL.
  */
 int tier_args_parse(struct tier_args *args, unsigned int argc, char **argv, char *error);
@@ -132,6 +179,9 @@ enum tier_message_op {
 	TIER_MSG_PIN,		/* pin <first sector> <sectors> */
 	TIER_MSG_UNPIN,		/* unpin <first sector> <sectors> */
 	TIER_MSG_INVALIDATE,	/* invalidate <first sector> <sectors> */
+	TIER_MSG_MOVE,		/* move <tier> <first sector> <sectors> */
+	TIER_MSG_WHERE,		/* where <first sector> <sectors> */
+	TIER_MSG_EVACUATE,	/* evacuate <tier> */
 	TIER_MSG_STATS_RESET,	/* stats reset */
 };
 
@@ -143,6 +193,7 @@ struct tier_message {
 	const char *value;
 	unsigned int argc;	/* policy: words behind the name */
 	char **argv;
+	u32 tier;		/* below TIER_MAX_DEVS; there may be no such tier */
 	u64 first;
 	u64 count;
 };
@@ -152,10 +203,12 @@ struct tier_message {
  * @m: result
  * @argc: words
  * @argv: words
+ * @kind: of the tier device, messages of the other one are refused
  * @nr_sectors: of the tier device, ranges must lie in it
  * @error: TIER_ERROR_LEN bytes
  * Return: 0 or -EINVAL.
  */
-int tier_message_parse(struct tier_message *m, unsigned int argc, char **argv, u64 nr_sectors, char *error);
+int tier_message_parse(struct tier_message *m, unsigned int argc, char **argv, enum tier_kind kind, u64 nr_sectors,
+		       char *error);
 
 #endif /* TIER_ARGS_H */

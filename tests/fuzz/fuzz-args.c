@@ -2,7 +2,7 @@
 /*
  * Table lines, messages and tunables from anybody's hand.
  *
- * Input: a byte that says which of the three; then words, divided by blanks.
+ * Input: a byte that says which of the three, and from 3 on of a tiered device; then words, divided by blanks.
  */
 #include "fuzz.h"
 #include <errno.h>
@@ -48,6 +48,13 @@ static void check_result(int r)
 		fuzz_assert(fuzz_error[i] >= 0x20 && fuzz_error[i] <= 0x7e);
 }
 
+static void check_tunables_fit(const struct tier_tunables *t)
+{
+	fuzz_assert(t->v[TIER_TUNE_DIRTY_LOW] < t->v[TIER_TUNE_DIRTY_HIGH]);
+	fuzz_assert(t->v[TIER_TUNE_FREE_LOW] < t->v[TIER_TUNE_FREE_HIGH]);
+	fuzz_assert(t->v[TIER_TUNE_SEQ_LANDING] < TIER_MAX_DEVS && t->v[TIER_TUNE_MIGRATION]);
+}
+
 static void fuzz_table(unsigned int n)
 {
 	struct tier_args a;
@@ -61,36 +68,41 @@ static void fuzz_table(unsigned int n)
 	fuzz_assert(strcmp(a.fast, a.slow) && strcmp(a.fast, a.meta) && strcmp(a.slow, a.meta));
 	fuzz_assert(a.block_sectors >= 8 && a.block_sectors <= 2048);
 	fuzz_assert(!(a.block_sectors & (a.block_sectors - 1)));
-	fuzz_assert(a.mode < TIER_MODE_TIERED && !a.nr_tier_devs);
+	if (a.mode == TIER_MODE_TIERED)
+		fuzz_assert(a.block_sectors >= 128 && a.nr_tier_devs <= TIER_MAX_DEVS - 2 && !a.accept_new_fast);
+	else
+		fuzz_assert(a.mode < TIER_MODE_TIERED && !a.nr_tier_devs);
+	fuzz_assert(a.tunables.kind == tier_mode_kind(a.mode));
 	fuzz_assert(a.policy_argc <= TIER_MAX_POLICY_ARGS);
 	fuzz_assert(a.policy_argv + a.policy_argc == fuzz_words + n);
 	for (i = 0; a.policy[i]; i++)
 		fuzz_assert(a.policy[i] != '/' && a.policy[i] != '.' && i < 31);
-	fuzz_assert(a.tunables.v[TIER_TUNE_DIRTY_LOW] < a.tunables.v[TIER_TUNE_DIRTY_HIGH]);
+	check_tunables_fit(&a.tunables);
 }
 
-static void fuzz_message(unsigned int n)
+static void fuzz_message(unsigned int n, enum tier_kind kind)
 {
 	struct tier_message m;
-	int r = tier_message_parse(&m, n, fuzz_words, FUZZ_SECTORS, fuzz_error);
+	int r = tier_message_parse(&m, n, fuzz_words, kind, FUZZ_SECTORS, fuzz_error);
 
 	check_result(r);
 	if (r)
 		return;
-	if (m.op >= TIER_MSG_PROMOTE && m.op <= TIER_MSG_INVALIDATE)
+	if (m.op >= TIER_MSG_PROMOTE && m.op <= TIER_MSG_WHERE)
 		fuzz_assert(m.count && m.first < FUZZ_SECTORS && m.count <= FUZZ_SECTORS - m.first);
+	fuzz_assert(m.tier < TIER_MAX_DEVS);
 	if (m.op == TIER_MSG_POLICY)
 		fuzz_assert(m.argc <= TIER_MAX_POLICY_ARGS && m.argv + m.argc == fuzz_words + n);
 }
 
-static void fuzz_tunables(unsigned int n, size_t room)
+static void fuzz_tunables(unsigned int n, enum tier_kind kind, size_t room)
 {
 	struct tier_tunables t, old;
 	char buf[512];
 	unsigned int i, count;
 	int r, len;
 
-	tier_tunables_default(&t);
+	tier_tunables_default(&t, kind);
 	for (i = 0; i + 1 < n; i += 2) {
 		old = t;
 		fuzz_error[0] = '\0';
@@ -101,7 +113,7 @@ static void fuzz_tunables(unsigned int n, size_t room)
 			check_result(r);
 		if (r)
 			fuzz_assert(!memcmp(&t, &old, sizeof(t)));
-		fuzz_assert(t.v[TIER_TUNE_DIRTY_LOW] < t.v[TIER_TUNE_DIRTY_HIGH]);
+		check_tunables_fit(&t);
 	}
 	room %= sizeof(buf) + 1;
 	len = tier_tunables_emit(&t, n & 1, buf, room, &count);
@@ -112,10 +124,13 @@ static void fuzz_tunables(unsigned int n, size_t room)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	enum tier_kind kind = TIER_KIND_CACHE;
 	unsigned int n;
 
 	if (!size)
 		return 0;
+	if (data[0] / 3 % 2)
+		kind = TIER_KIND_TIERED;
 	n = split_words(data + 1, size - 1);
 	memset(fuzz_error, 0x7e, sizeof(fuzz_error));
 	switch (data[0] % 3) {
@@ -123,10 +138,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_table(n);
 		break;
 	case 1:
-		fuzz_message(n);
+		fuzz_message(n, kind);
 		break;
 	case 2:
-		fuzz_tunables(n, size);
+		fuzz_tunables(n, kind, size);
 		break;
 	}
 	return 0;

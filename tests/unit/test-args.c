@@ -121,16 +121,46 @@ static const struct {
 	{ DEVS " 128 18446744073709551616 lru 0", "\"18446744073709551616\" is not a number" },
 	{ DEVS " 128 2 lru 0", "unknown feature \"lru\"" },
 	{ DEVS " 128 1 writeboth lru 0",
-	  "unknown feature \"writeboth\": expected a mode (writeback, writethrough, writearound or "
-	  "passthrough), no_discard_passdown, accept_changed_slow, accept_new_fast or a tunable and its value" },
+	  "unknown feature \"writeboth\": expected a mode (writeback, writethrough, writearound, passthrough "
+	  "or tiered), tier_dev and its path, no_discard_passdown, accept_changed_slow, accept_new_fast or a tunable and its value" },
 	{ DEVS " 128 1 WRITEBACK lru 0", "unknown feature \"WRITEBACK\"" },
 	{ DEVS " 128 1  lru 0", "unknown feature \"\"" },
 	{ DEVS " 128 2 writeback writethrough lru 0",
 	  "two modes are given, writeback and writethrough" },
 	{ DEVS " 128 2 writeback writeback lru 0", "two modes are given, writeback and writeback" },
-	{ DEVS " 128 1 tiered lru 0", "mode tiered is not supported in this version" },
+	{ DEVS " 128 2 writeback tiered lru 0", "two modes are given, writeback and tiered" },
+	{ DEVS " 64 1 tiered lru 0",
+	  "block size 64 is too small for tiered mode: 128 (64 KiB) to 2048 (1 MiB) sectors" },
 	{ DEVS " 128 2 tier_dev /dev/x lru 0",
-	  "feature tier_dev is not supported in this version" },
+	  "feature tier_dev belongs to tiered mode: feature tiered is missing" },
+	{ DEVS " 128 3 writeback tier_dev /dev/x lru 0", "feature tier_dev belongs to tiered mode" },
+	{ DEVS " 128 2 tiered tier_dev lru 0", "feature tier_dev has no path: <#features> counts words" },
+	{ DEVS " 128 3 tiered tier_dev  lru 0", "feature tier_dev has no path" },
+	{ DEVS " 128 3 tiered tier_dev /dev/hdd lru 0", "device /dev/hdd is given twice: all devices must differ" },
+	{ DEVS " 128 3 tiered tier_dev /dev/ssd lru 0", "device /dev/ssd is given twice" },
+	{ DEVS " 128 3 tier_dev /dev/meta tiered lru 0", "device /dev/meta is given twice" },
+	{ DEVS " 128 5 tiered tier_dev /dev/x tier_dev /dev/x lru 0", "device /dev/x is given twice" },
+	{ DEVS " 128 31 tiered tier_dev 1 tier_dev 2 tier_dev 3 tier_dev 4 tier_dev 5 tier_dev 6 tier_dev 7 tier_dev 8 "
+	  "tier_dev 9 tier_dev 10 tier_dev 11 tier_dev 12 tier_dev 13 tier_dev 14 tier_dev 15 lru 0",
+	  "device 15 is one too many: at most 16 tiers" },
+	{ DEVS " 128 2 tiered accept_new_fast lru 0", "feature accept_new_fast belongs to the cache modes" },
+	{ DEVS " 128 3 tiered dirty_high 60 lru 0",
+	  "dirty_high belongs to the cache modes: tiered mode has idle_ms, migration_rate, commit_ms, max_errors, "
+	  "free_low, free_high, sequential_landing, migration, yield_ms" },
+	{ DEVS " 128 3 reserve_slots 60 tiered lru 0", "reserve_slots belongs to the cache modes" },
+	{ DEVS " 128 2 yield_ms 10 lru 0",
+	  "yield_ms belongs to tiered mode: a cache has fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, "
+	  "migration_rate, reserve_slots, commit_ms, max_errors" },
+	{ DEVS " 128 3 tiered free_low 99 lru 0", "free_low \"99\" is not a number from 0 to 98 (percent)" },
+	{ DEVS " 128 3 tiered free_low 10 lru 0", "free_low 10 is not below free_high 10" },
+	{ DEVS " 128 3 tiered free_high 0 lru 0", "free_high \"0\" is not a number from 1 to 99" },
+	{ DEVS " 128 3 tiered sequential_landing 16 lru 0",
+	  "sequential_landing \"16\" is not a number from 0 to 15 (a tier)" },
+	{ DEVS " 128 3 tiered migration 0 lru 0",
+	  "migration \"0\" is neither continuous nor idle nor off nor a number of seconds from 1 to 86400" },
+	{ DEVS " 128 3 tiered migration 86401 lru 0", "migration \"86401\" is neither" },
+	{ DEVS " 128 3 tiered migration auto lru 0", "migration \"auto\" is neither" },
+	{ DEVS " 128 3 tiered yield_ms off lru 0", "yield_ms \"off\" is not a number from 0 to 60000" },
 	{ DEVS " 128 2 no_discard_passdown no_discard_passdown lru 0",
 	  "feature no_discard_passdown is given twice" },
 	{ DEVS " 128 2 accept_changed_slow accept_changed_slow lru 0",
@@ -235,7 +265,7 @@ static void test_accepted(void)
 	struct tier_tunables def;
 	struct tier_args a;
 
-	tier_tunables_default(&def);
+	tier_tunables_default(&def, TIER_KIND_CACHE);
 	ok(!parse(&a, DEVS " 128 0 lru 0"), "shortest line");
 	is_str(a.fast, "/dev/ssd", "fast");
 	is_str(a.slow, "/dev/hdd", "slow");
@@ -277,6 +307,38 @@ static void test_accepted(void)
 	ok(!parse(&a, DEVS " 128 0 a-name_of-just-31-characters-XY 0"), "policy of 31 characters");
 }
 
+static void test_accepted_tiered(void)
+{
+	struct tier_tunables def;
+	struct tier_args a;
+
+	tier_tunables_default(&def, TIER_KIND_TIERED);
+	ok(!parse(&a, DEVS " 128 1 tiered hotspot 0"), "two tiers");
+	ok(a.mode_given && a.mode == TIER_MODE_TIERED && !a.nr_tier_devs, "mode");
+	ok(!memcmp(&a.tunables, &def, sizeof(def)), "default tunables");
+	ok(!parse(&a, DEVS " 2048 17 tier_dev /dev/x free_low 0 free_high 1 sequential_landing 15 migration 86400 tiered "
+		  "tier_dev /dev/y yield_ms 60000 no_discard_passdown accept_changed_slow lru 0"), "four tiers");
+	if (*error)
+		diag("%s", error);
+	is(a.nr_tier_devs, 2, "further tiers");
+	is_str(a.tier_devs[0], "/dev/x", "the first of them");
+	is_str(a.tier_devs[1], "/dev/y", "the second");
+	is(a.tunables.v[TIER_TUNE_FREE_LOW], 0, "free_low");
+	is(a.tunables.v[TIER_TUNE_FREE_HIGH], 1, "free_high");
+	is(a.tunables.v[TIER_TUNE_SEQ_LANDING], 15, "sequential_landing");
+	is(a.tunables.v[TIER_TUNE_MIGRATION], 86400, "migration");
+	is(a.tunables.v[TIER_TUNE_YIELD_MS], 60000, "yield_ms");
+	ok(!parse(&a, DEVS " 128 3 tiered migration idle lru 0") &&
+	   a.tunables.v[TIER_TUNE_MIGRATION] == TIER_MIGRATION_IDLE, "migration idle");
+	ok(!parse(&a, DEVS " 128 3 tiered migration off lru 0") &&
+	   a.tunables.v[TIER_TUNE_MIGRATION] == TIER_MIGRATION_OFF, "migration off");
+	ok(!parse(&a, DEVS " 128 3 tiered migration continuous lru 0") &&
+	   a.tunables.v[TIER_TUNE_MIGRATION] == TIER_MIGRATION_CONTINUOUS, "migration continuous");
+	ok(!parse(&a, DEVS " 128 29 tiered tier_dev 1 tier_dev 2 tier_dev 3 tier_dev 4 tier_dev 5 tier_dev 6 tier_dev 7 "
+		  "tier_dev 8 tier_dev 9 tier_dev 10 tier_dev 11 tier_dev 12 tier_dev 13 tier_dev 14 lru 0") &&
+	   a.nr_tier_devs == 14, "16 tiers");
+}
+
 static void test_modes(void)
 {
 	enum tier_mode mode, got;
@@ -301,7 +363,7 @@ static void test_tunables(void)
 	char buf[512], small[512];
 	int len, size;
 
-	tier_tunables_default(&t);
+	tier_tunables_default(&t, TIER_KIND_CACHE);
 	len = tier_tunables_emit(&t, true, buf, sizeof(buf), &count);
 	is_str(buf, all_defaults, "all tunables");
 	is(len, strlen(buf), "length");
@@ -318,7 +380,7 @@ static void test_tunables(void)
 	is(count, 6, "words");
 
 	/* What is emitted is understood again. */
-	tier_tunables_default(&back);
+	tier_tunables_default(&back, TIER_KIND_CACHE);
 	n = split(buf);
 	for (i = 0; i < n; i += 2)
 		if (tier_tunable_set(&back, words[i], words[i + 1], error))
@@ -326,7 +388,7 @@ static void test_tunables(void)
 	ok(i == n && !memcmp(&back, &t, sizeof(t)), "emitted and parsed again");
 
 	/* Any size of buffer */
-	tier_tunables_default(&t);
+	tier_tunables_default(&t, TIER_KIND_CACHE);
 	for (size = 0; size < (int)sizeof(all_defaults) + 2; size++) {
 		memset(small, 0x7e, sizeof(small));
 		len = tier_tunables_emit(&t, true, small, size, &count);
@@ -339,13 +401,13 @@ static void test_tunables(void)
 	}
 	is(size, sizeof(all_defaults) + 2, "buffers too small");
 
-	len = tier_tunable_names(small, sizeof(small));
+	len = tier_tunable_names(TIER_KIND_CACHE, small, sizeof(small));
 	is_str(small,
 	       "fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate, reserve_slots, "
 	       "commit_ms, max_errors",
 	       "names of all");
 	is(len, (int)strlen(small), "their length");
-	is(tier_tunable_names(small, 20), 19, "in a buffer too small");
+	is(tier_tunable_names(TIER_KIND_CACHE, small, 20), 19, "in a buffer too small");
 
 	old = t;
 	strcpy(error, "untouched");
@@ -363,12 +425,55 @@ static void test_tunables(void)
 	is(tier_tunable_set(&t, "dirty_low", "49", error), 0, "dirty_low just below dirty_high");
 }
 
-static int message(struct tier_message *m, const char *line, u64 nr_sectors)
+static void test_tiered_tunables(void)
+{
+	struct tier_tunables t, old;
+	unsigned int count;
+	char buf[512];
+
+	tier_tunables_default(&t, TIER_KIND_TIERED);
+	tier_tunables_emit(&t, true, buf, sizeof(buf), &count);
+	is_str(buf, "idle_ms 500 migration_rate 10240 commit_ms 1000 max_errors 32 free_low 5 free_high 10 "
+		    "sequential_landing 1 migration continuous yield_ms 0", "all tunables of a tiered device");
+	is(count, 18, "words");
+	tier_tunable_names(TIER_KIND_TIERED, buf, sizeof(buf));
+	is_str(buf, "idle_ms, migration_rate, commit_ms, max_errors, free_low, free_high, sequential_landing, migration, "
+		    "yield_ms", "their names");
+
+	is(tier_tunable_set(&t, "migration", "off", error), 0, "set migration off");
+	is(tier_tunable_set(&t, "yield_ms", "20", error), 0, "set yield_ms");
+	tier_tunables_emit(&t, false, buf, sizeof(buf), &count);
+	is_str(buf, "migration off yield_ms 20", "those that differ");
+	is(tier_tunable_set(&t, "migration", "3600", error), 0, "set migration to an hour");
+	tier_tunables_emit(&t, false, buf, sizeof(buf), &count);
+	is_str(buf, "migration 3600 yield_ms 20", "those that differ");
+
+	old = t;
+	is(tier_tunable_set(&t, "dirty_high", "60", error), -EINVAL, "one of the cache modes");
+	ok(strstr(error, "dirty_high belongs to the cache modes: tiered mode has idle_ms, "), "with a text");
+	is(tier_tunable_set(&t, "free_low", "10", error), -EINVAL, "free_low up to free_high");
+	is_str(error, "free_low 10 is not below free_high 10", "with a text");
+	is(tier_tunable_set(&t, "no_such_key", "1", error), -ENOENT, "unknown key");
+	ok(!memcmp(&t, &old, sizeof(t)), "unchanged after errors");
+	tier_tunables_default(&t, TIER_KIND_CACHE);
+	is(tier_tunable_set(&t, "free_low", "1", error), -EINVAL, "one of tiered mode, in a cache");
+	ok(strstr(error, "free_low belongs to tiered mode: a cache has fill_sectors, "), "with a text");
+	t.kind = TIER_KIND_BOTH;
+	ok(!tier_tunable_set(&t, "free_low", "1", error) && !tier_tunable_set(&t, "dirty_low", "1", error),
+	   "both, if it is not known which kind it is");
+}
+
+static int message_to(enum tier_kind kind, struct tier_message *m, const char *line, u64 nr_sectors)
 {
 	unsigned int n = split(line);
 
 	memset(error, 0x7e, sizeof(error));
-	return tier_message_parse(m, n, words, nr_sectors, error);
+	return tier_message_parse(m, n, words, kind, nr_sectors, error);
+}
+
+static int message(struct tier_message *m, const char *line, u64 nr_sectors)
+{
+	return message_to(TIER_KIND_CACHE, m, line, nr_sectors);
 }
 
 static const struct {
@@ -386,7 +491,12 @@ static const struct {
 	{ "mode writeback now", "message mode has too many words: expected mode <mode>" },
 	{ "mode fast",
 	  "unknown mode \"fast\": expected writeback, writethrough, writearound or passthrough" },
-	{ "mode tiered", "mode tiered is not supported in this version" },
+	{ "mode tiered", "a cache can't become tiered: expected writeback, writethrough" },
+	{ "move 0 1 1",
+	  "message move belongs to tiered mode: expected mode, flush, policy, set, promote, demote, pin, unpin, "
+	  "invalidate or stats reset" },
+	{ "where 0 1", "message where belongs to tiered mode" },
+	{ "evacuate 0", "message evacuate belongs to tiered mode" },
 	{ "flush now", "message flush has too many words: expected flush" },
 	{ "policy", "message policy has too few words: expected policy <name> [<key> <value>]..." },
 	{ "policy a/b", "policy \"a/b\" is not a name" },
@@ -466,12 +576,59 @@ static void test_messages(void)
 	}
 }
 
+static const struct {
+	const char *line;
+	const char *error;
+} bad_tiered_messages[] = {
+	{ "",
+	  "unknown message \"\": expected policy, set, promote, demote, pin, unpin, move, where, evacuate or stats reset" },
+	{ "flush", "message flush belongs to the cache modes: expected policy, set, promote" },
+	{ "mode writeback", "message mode belongs to the cache modes" },
+	{ "invalidate 0 1", "message invalidate belongs to the cache modes" },
+	{ "move 0 1", "message move has too few words: expected move <tier> <first sector> <sectors>" },
+	{ "move 0 1 2 3", "message move has too many words" },
+	{ "move 16 0 1", "\"16\" is not the number of a tier: they are 0 to 15 at most, fastest first" },
+	{ "move ssd 0 1", "\"ssd\" is not the number of a tier" },
+	{ "move 0 1000 1", "1 sectors from 1000 on are beyond the end of the device at 1000" },
+	{ "move 0 0 0", "the range is empty" },
+	{ "where 0", "message where has too few words: expected where <first sector> <sectors>" },
+	{ "where 0 1001", "1001 sectors from 0 on are beyond the end" },
+	{ "evacuate", "message evacuate has too few words: expected evacuate <tier>" },
+	{ "evacuate 0 1", "message evacuate has too many words" },
+	{ "evacuate -1", "\"-1\" is not the number of a tier" },
+};
+
+static void test_tiered_messages(void)
+{
+	struct tier_message m;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(bad_tiered_messages); i++) {
+		int r = message_to(TIER_KIND_TIERED, &m, bad_tiered_messages[i].line, 1000);
+
+		if (!ok(r == -EINVAL && legal_error() && strstr(error, bad_tiered_messages[i].error),
+			"refused in tiered mode: %s", shown(bad_tiered_messages[i].line)))
+			diag("%d, \"%s\", want \"%s\"", r, error, bad_tiered_messages[i].error);
+	}
+	ok(!message_to(TIER_KIND_TIERED, &m, "move 15 8 992", 1000) && m.op == TIER_MSG_MOVE && m.tier == 15 &&
+	   m.first == 8 && m.count == 992, "move");
+	ok(!message_to(TIER_KIND_TIERED, &m, "where 0 1000", 1000) && m.op == TIER_MSG_WHERE && m.count == 1000, "where");
+	ok(!message_to(TIER_KIND_TIERED, &m, "evacuate 0", 1000) && m.op == TIER_MSG_EVACUATE && !m.tier, "evacuate");
+	ok(!message_to(TIER_KIND_TIERED, &m, "promote 0 1000", 1000) && m.op == TIER_MSG_PROMOTE, "promote");
+	ok(!message_to(TIER_KIND_TIERED, &m, "stats reset", 1000) && m.op == TIER_MSG_STATS_RESET, "stats reset");
+	ok(!message_to(TIER_KIND_BOTH, &m, "flush", 1000) && !message_to(TIER_KIND_BOTH, &m, "evacuate 1", 1000),
+	   "both, if it is not known which kind it is");
+}
+
 int main(void)
 {
 	test_refusals();
 	test_accepted();
+	test_accepted_tiered();
 	test_modes();
 	test_tunables();
+	test_tiered_tunables();
 	test_messages();
+	test_tiered_messages();
 	return tap_done();
 }

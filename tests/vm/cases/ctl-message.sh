@@ -175,7 +175,9 @@ done <<'LIST'
 nonsense|unknown message .nonsense
 mode|mode has too few words
 mode quick|unknown mode .quick
-mode tiered|tiered is not supported
+mode tiered|a cache can't become tiered
+evacuate 0|message evacuate belongs to tiered mode
+set free_low 1|free_low belongs to tiered mode
 mode writeback now|mode has too many words
 flush now|flush has too many words
 policy|policy has too few words

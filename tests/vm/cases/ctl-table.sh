@@ -49,8 +49,11 @@ done
 
 bad "unknown feature" "unknown feature.*quick" "$D 128 1 quick lru 0"
 bad "two modes" "two modes are given, writeback and passthrough" "$D 128 2 writeback passthrough lru 0"
-bad "mode tiered" "tiered is not supported" "$D 128 1 tiered lru 0"
-bad "tier_dev" "tier_dev.*not supported" "$D 128 2 tier_dev $SSD lru 0"
+bad "tiered mode with small blocks" "block size 64 is too small for tiered mode" "$D 64 1 tiered lru 0"
+bad "tier_dev in a cache" "tier_dev belongs to tiered mode" "$D 128 2 tier_dev /dev/x lru 0"
+bad "a tier given twice" "is given twice" "$D 128 3 tiered tier_dev $SSD lru 0"
+bad "a cache's tunable in tiered mode" "dirty_high belongs to the cache modes" "$D 128 3 tiered dirty_high 60 lru 0"
+bad "accept_new_fast in tiered mode" "accept_new_fast belongs to the cache modes" "$D 128 2 tiered accept_new_fast lru 0"
 bad "a feature twice" "no_discard_passdown is given twice" "$D 128 2 no_discard_passdown no_discard_passdown lru 0"
 bad "a tunable twice" "idle_ms is given twice" "$D 128 4 idle_ms 1 idle_ms 1 lru 0"
 bad "a tunable without value" "dirty_high has no value" "$D 128 1 dirty_high lru 0"
