@@ -142,6 +142,11 @@ static u64 room_elsewhere(struct tier *t, u32 dev)
 	return sum;
 }
 
+static void no_such_tier(struct tier *t, u32 tier, char *error)
+{
+	scnprintf(error, TIER_ERROR_LEN, "there is no tier %u: they are 0 to %u", tier, t->nr_devs - 1);
+}
+
 /* tiered mode: may this job be done? */
 static int check_exclusive(struct tier *t, const struct tier_message *m, char *error)
 {
@@ -158,7 +163,7 @@ static int check_exclusive(struct tier *t, const struct tier_message *m, char *e
 	if (m->op != TIER_MSG_MOVE && m->op != TIER_MSG_EVACUATE)
 		return 0;
 	if (m->tier >= t->nr_devs) {
-		scnprintf(error, TIER_ERROR_LEN, "there is no tier %u: they are 0 to %u", m->tier, t->nr_devs - 1);
+		no_such_tier(t, m->tier, error);
 		return -EINVAL;
 	}
 	if (m->op == TIER_MSG_MOVE) {
@@ -387,6 +392,29 @@ static bool job_block(struct tier *t, struct tier_job *job)
 	}
 }
 
+/* tiers that were being emptied when the device was stopped; 0 or -ENOMEM */
+int tier_resume_evacuations(struct tier *t)
+{
+	struct tier_job *job;
+	u32 i;
+
+	for (i = 0; tier_exclusive(t) && i < t->nr_devs; i++) {
+		if (!t->devs[i].evacuate || !atomic_read(&t->devs[i].used))
+			continue;
+		job = kzalloc(sizeof(*job), GFP_KERNEL);
+		if (!job)
+			return -ENOMEM;
+		job->op = TIER_MSG_EVACUATE;
+		job->tier = i;
+		job->end = t->devs[i].nr_slots;
+		mutex_lock(&t->job_mutex);
+		list_add_tail(&job->list, &t->jobs);
+		t->nr_jobs++;
+		mutex_unlock(&t->job_mutex);
+	}
+	return 0;
+}
+
 static const char *job_name(enum tier_message_op op)
 {
 	switch (op) {
@@ -543,17 +571,45 @@ static int invalidate_range(struct tier *t, const struct tier_message *m, char *
 }
 
 /* the tier is to be emptied, also after a restart, until it is taken out of the table */
-static int evacuate(struct tier *t, const struct tier_message *m, char *error)
+static int set_evacuate(struct tier *t, u32 tier, bool evacuate)
 {
-	int r = start_job(t, m, error);
+	int r;
 
-	if (r)
-		return r;
-	WRITE_ONCE(t->devs[m->tier].evacuate, true);
-	r = tier_metadata_set_dev_flags(t->md, m->tier, TIER_DEV_EVACUATE, TIER_DEV_EVACUATE);
+	WRITE_ONCE(t->devs[tier].evacuate, evacuate);
+	r = tier_metadata_set_dev_flags(t->md, tier, TIER_DEV_EVACUATE, evacuate ? TIER_DEV_EVACUATE : 0);
 	if (r)
 		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
 	return r;
+}
+
+static int evacuate(struct tier *t, const struct tier_message *m, char *error)
+{
+	int r;
+
+	if (m->tier < t->nr_devs && t->devs[m->tier].evacuate)
+		return 0;	/* it is under way, or done */
+	r = start_job(t, m, error);
+	return r ?: set_evacuate(t, m->tier, true);
+}
+
+/* the opposite: the tier is used again */
+static int keep(struct tier *t, const struct tier_message *m, char *error)
+{
+	struct tier_job *job, *tmp;
+
+	if (m->tier >= t->nr_devs) {
+		no_such_tier(t, m->tier, error);
+		return -EINVAL;
+	}
+	mutex_lock(&t->job_mutex);
+	list_for_each_entry_safe(job, tmp, &t->jobs, list)
+		if (job->op == TIER_MSG_EVACUATE && job->tier == m->tier) {
+			list_del(&job->list);
+			kfree(job);
+			t->nr_jobs--;
+		}
+	mutex_unlock(&t->job_mutex);
+	return t->devs[m->tier].evacuate ? set_evacuate(t, m->tier, false) : 0;
 }
 
 /* where a block lives: a tier, or -1; and whether it is pinned */
@@ -679,6 +735,9 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 			break;
 		case TIER_MSG_EVACUATE:
 			r = evacuate(t, &m, error);
+			break;
+		case TIER_MSG_KEEP:
+			r = keep(t, &m, error);
 			break;
 		case TIER_MSG_WHERE:
 			where(t, &m, result, maxlen);

@@ -146,7 +146,8 @@ static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 	char text[512];
 
 	tier_tunables_emit(&t->tune, false, text, sizeof(text), &words);
-	words += 2 * (t->nr_devs - 2) + mode + !t->discard_passdown + t->accept_changed_slow + t->accept_new_fast;
+	words += 2 * (t->nr_devs - 2) + mode + !t->discard_passdown + t->accept_changed_slow + t->accept_new_fast +
+		 t->accept_new_tier;
 	DMEMIT("%s %s %s %u %u", t->fast->dm->name, t->slow->dm->name, t->meta_dev->name, t->block_sectors, words);
 	if (mode)
 		DMEMIT(" %s", tier_mode_name(t->mode));
@@ -158,6 +159,8 @@ static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 		DMEMIT(" accept_changed_slow");
 	if (t->accept_new_fast)
 		DMEMIT(" accept_new_fast");
+	if (t->accept_new_tier)
+		DMEMIT(" accept_new_tier");
 	if (*text)
 		DMEMIT(" %s", text);
 	emit_policy(t, result, maxlen, sz);

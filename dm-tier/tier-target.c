@@ -427,6 +427,7 @@ static int build(struct tier *t, const struct tier_args *args, char *error)
 	t->discard_passdown = !args->no_discard_passdown;
 	t->accept_changed_slow = args->accept_changed_slow;
 	t->accept_new_fast = args->accept_new_fast;
+	t->accept_new_tier = args->accept_new_tier;
 	if (!(dm_table_get_mode(t->ti->table) & TIER_MODE_BIT_WRITE)) {
 		scnprintf(error, TIER_ERROR_LEN, "the device can't be created read-only");
 		return -EROFS;

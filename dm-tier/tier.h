@@ -11,6 +11,7 @@
  *	tier-commit.c		flushes, commits, intents
  *	tier-discard.c		discards
  *	tier-move.c		tiered mode: landing, moves between tiers
+ *	tier-change.c		tiered mode: tiers added, taken out, grown
  *	tier-policy.c		policy registry and the target's policy
  *	tier-message.c		messages and range jobs
  *	tier-status.c		status and table
@@ -369,6 +370,7 @@ struct tier {
 	bool discard_passdown;
 	bool accept_changed_slow;
 	bool accept_new_fast;
+	bool accept_new_tier;
 
 	atomic_t health;		/* enum tier_health */
 	struct work_struct event_work;
@@ -634,6 +636,9 @@ void tier_hold_release(struct tier *t, struct tier_hold *h);
 void tier_slot_untrack(struct tier *t, tier_slot_t slot, tier_block_t block);
 void tier_io_retry(struct tier *t, struct list_head *list);
 
+/* tier-change.c */
+int tier_change_tiers(struct tier *t, u64 *intent, bool *changed);
+
 /* tier-move.c */
 int tier_move_init(struct tier *t);
 void tier_move_exit(struct tier *t);
@@ -726,6 +731,7 @@ bool tier_promote_take(struct tier *t, tier_block_t *block, u32 *tier);
 int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, unsigned int maxlen);
 void tier_job_work(struct work_struct *work);
 void tier_jobs_free(struct tier *t);
+int tier_resume_evacuations(struct tier *t);
 
 /* tier-status.c */
 void tier_status(struct tier *t, status_type_t type, unsigned int flags, char *result, unsigned int maxlen);

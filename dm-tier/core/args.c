@@ -489,12 +489,14 @@ static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
 		return feature_flag(&args->accept_changed_slow, word, w);
 	if (!strcmp(word, "accept_new_fast"))
 		return feature_flag(&args->accept_new_fast, word, w);
+	if (!strcmp(word, "accept_new_tier"))
+		return feature_flag(&args->accept_new_tier, word, w);
 	i = find_tunable(word);
 	if (i < TIER_NR_TUNABLES)
 		return feature_tunable(args, i, seen, w);
 	scnprintf(w->error, TIER_ERROR_LEN,
 		  "unknown feature \"%s\": expected a mode (" MODE_WORDS
-		  "), tier_dev and its path, no_discard_passdown, accept_changed_slow, accept_new_fast or a tunable and its value",
+		  "), tier_dev and its path, no_discard_passdown, accept_changed_slow, accept_new_fast, accept_new_tier or a tunable and its value",
 		  show(&s, word));
 	return -EINVAL;
 }
@@ -514,6 +516,10 @@ static int check_features(struct tier_args *args, u32 seen, char *error)
 	}
 	if (args->nr_tier_devs && !tiered) {
 		scnprintf(error, TIER_ERROR_LEN, "feature tier_dev belongs to tiered mode: feature tiered is missing");
+		return -EINVAL;
+	}
+	if (args->accept_new_tier && !tiered) {
+		scnprintf(error, TIER_ERROR_LEN, "feature accept_new_tier belongs to the mode tiered");
 		return -EINVAL;
 	}
 	if (args->accept_new_fast && tiered) {
@@ -715,6 +721,7 @@ static const struct message_info message_infos[] = {
 	{ "move", TIER_MSG_MOVE, TIER_KIND_TIERED, 4, 4, "<tier> " RANGE_FORM, message_move },
 	{ "where", TIER_MSG_WHERE, TIER_KIND_TIERED, 3, 3, RANGE_FORM, message_range },
 	{ "evacuate", TIER_MSG_EVACUATE, TIER_KIND_TIERED, 2, 2, "<tier>", message_tier },
+	{ "keep", TIER_MSG_KEEP, TIER_KIND_TIERED, 2, 2, "<tier>", message_tier },
 	{ "stats", TIER_MSG_STATS_RESET, TIER_KIND_BOTH, 2, 2, "reset", message_stats },
 };
 

@@ -130,6 +130,7 @@ int tier_mode_parse(const char *word, enum tier_mode *mode);	/* 0 or -EINVAL */
  * @no_discard_passdown: feature
  * @accept_changed_slow: feature: start although the slow device was written to since the last clean stop
  * @accept_new_fast: feature: take in another fast device if nothing was dirty
+ * @accept_new_tier: feature: tiered mode: take in blank devices as new tiers
  * @tunables: of the core
  * @nr_tier_devs: further tiers
  * @tier_devs: their paths, fastest first
@@ -147,6 +148,7 @@ struct tier_args {
 	bool no_discard_passdown;
 	bool accept_changed_slow;
 	bool accept_new_fast;
+	bool accept_new_tier;
 	struct tier_tunables tunables;
 	unsigned int nr_tier_devs;
 	const char *tier_devs[TIER_MAX_DEVS];
@@ -181,6 +183,7 @@ enum tier_message_op {
 	TIER_MSG_INVALIDATE,	/* invalidate <first sector> <sectors> */
 	TIER_MSG_MOVE,		/* move <tier> <first sector> <sectors> */
 	TIER_MSG_WHERE,		/* where <first sector> <sectors> */
+	TIER_MSG_KEEP,		/* keep <tier> */
 	TIER_MSG_EVACUATE,	/* evacuate <tier> */
 	TIER_MSG_STATS_RESET,	/* stats reset */
 };

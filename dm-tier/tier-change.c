@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Tiered mode: the tiers of the table line, and those that the metadata know.
+ *
+ * When a table becomes live its tiers may stand in another order than so far, some may be new, some may have
+ * grown, and some may be gone that were emptied before.  A tier is recognised by the UUID in its header.
+ *
+ *	match -> look what is in use -> headers of new tiers -> pages for their slots -> superblock
+ *
+ * The superblock is what counts: a power cut before it leaves the tiers as they were, and headers that no
+ * superblock knows.
+ */
+#include <linux/slab.h>
+#include <linux/uuid.h>
+#include "tier.h"
+
+struct change {
+	struct tier *t;
+	struct tier_geometry g;		/* as it is going to be */
+	struct tier_change tiers[TIER_MAX_DEVS];
+	u64 used[TIER_MAX_DEVS];	/* slots in use on each tier so far */
+};
+
+static const struct tier_geometry *old_geometry(const struct tier *t)
+{
+	return &tier_metadata_sb(t->md)->geometry;
+}
+
+/* which tier is each device of the table? */
+static int match(struct change *c)
+{
+	struct tier *t = c->t;
+	const char *why;
+	u32 i;
+	int r;
+
+	for (i = 0; i < t->nr_devs; i++) {
+		struct tier_change *tier = &c->tiers[i];
+
+		tier->sectors = t->devs[i].sectors;
+		r = tier_metadata_find_dev(t->md, t->devs[i].dm->bdev, &why);
+		if (r >= 0) {
+			tier->was = r;
+			continue;
+		}
+		if (r != -ENODATA && r != -ENOENT) {
+			DMERR("%s: tier %u: %s", t->name, i, why);
+			return r;
+		}
+		if (!t->accept_new_tier) {
+			DMERR("%s: tier %u: %s (feature accept_new_tier takes it in as a new, empty one)", t->name, i, why);
+			return r == -ENODATA ? -ENODEV : r;
+		}
+		tier->was = TIER_NEW_TIER;
+		generate_random_uuid(tier->uuid);
+	}
+	return 0;
+}
+
+static bool is_gone(const struct change *c, u32 was)
+{
+	u32 i;
+
+	for (i = 0; i < c->t->nr_devs; i++)
+		if (c->tiers[i].was == was)
+			return false;
+	return true;
+}
+
+static int count_used(void *context, tier_slot_t slot, const struct tier_record *rec)
+{
+	struct change *c = context;
+
+	c->used[tier_slot_dev(old_geometry(c->t), slot)]++;
+	return 0;
+}
+
+/* tiers that the table has no more must be empty, and meant to be */
+static int check_gone(const struct change *c)
+{
+	const struct tier_geometry *old = old_geometry(c->t);
+	u32 i;
+
+	for (i = 0; i < old->nr_devs; i++) {
+		if (!is_gone(c, i))
+			continue;
+		if (c->used[i]) {
+			DMERR("%s: tier %u of so far (UUID %pUb) is not in the table, but %llu blocks are on it: give it, and empty it first (message evacuate %u)",
+			      c->t->name, i, old->devs[i].uuid, c->used[i], i);
+			return -EBUSY;
+		}
+		if (!(old->devs[i].flags & TIER_DEV_EVACUATE)) {
+			DMERR("%s: tier %u of so far (UUID %pUb) is not in the table; it is empty, but was not given up: give it, and send the message evacuate %u first",
+			      c->t->name, i, old->devs[i].uuid, i);
+			return -EBUSY;
+		}
+	}
+	return 0;
+}
+
+/* the tiers and their slots are as they were */
+static bool nothing_changes(const struct change *c)
+{
+	const struct tier_geometry *old = old_geometry(c->t), *g = &c->g;
+	u32 i;
+
+	if (g->nr_devs != old->nr_devs || g->nr_slots != old->nr_slots || g->nr_sectors != old->nr_sectors)
+		return false;
+	for (i = 0; i < g->nr_devs; i++)
+		if (c->tiers[i].was != i || g->devs[i].nr_slots != old->devs[i].nr_slots)
+			return false;
+	return true;
+}
+
+static int new_headers(struct change *c)
+{
+	struct tier *t = c->t;
+	int r = 0;
+	u32 i;
+
+	for (i = 0; i < t->nr_devs && !r; i++)
+		if (c->tiers[i].was == TIER_NEW_TIER)
+			r = tier_metadata_attach_dev(t->md, &c->g, i, t->devs[i].dm->bdev);
+	return r;
+}
+
+static int change(struct change *c, u64 *intent)
+{
+	const struct tier_metadata_load_ops ops = { .slot = count_used };
+	struct tier *t = c->t;
+	u32 nr_old = old_geometry(t)->nr_devs;
+	int r;
+
+	r = tier_metadata_load(t->md, "", &ops, c, intent) ?: check_gone(c) ?: tier_metadata_checkpoint(t->md) ?:
+	    new_headers(c) ?: tier_metadata_resize(t->md, &c->g, false);
+	if (!r)
+		DMINFO("%s: now %u tiers (there were %u), %llu slots, %llu sectors", t->name, c->g.nr_devs, nr_old,
+		       c->g.nr_slots, c->g.nr_sectors);
+	return r;
+}
+
+/**
+ * tier_change_tiers() - bring the metadata in line with the table's tiers
+ * @t: tiered, its metadata opened and nothing more
+ * @intent: room for the marks
+ * @changed: set: the metadata are to be opened anew
+ *
+ * Context: may sleep.
+ * Return: 0 or an error, with a message in the kernel log; then the metadata say what they said.
+ */
+int tier_change_tiers(struct tier *t, u64 *intent, bool *changed)
+{
+	struct change *c = kvzalloc(sizeof(*c), GFP_KERNEL);
+	const char *why;
+	int r;
+
+	*changed = false;
+	if (!c)
+		return -ENOMEM;
+	c->t = t;
+	r = match(c);
+	if (r)
+		goto out;
+	why = tier_geometry_change(&c->g, old_geometry(t), t->nr_devs, c->tiers, t->ti->len);
+	if (why) {
+		DMERR("%s: %s", t->name, why);
+		r = -EINVAL;
+		goto out;
+	}
+	if (nothing_changes(c))
+		goto out;
+	*changed = true;
+	r = change(c, intent);
+out:
+	kvfree(c);
+	return r;
+}

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=900
+# vmtap: ignore=Buffer I/O error|I/O error, dev
+#
+# Tiers added, emptied and taken out, reordered and grown, by reload under load and by a new start.
+# shellcheck source=../tiered-lib.sh
+. "${0%/*}/../tiered-lib.sh"
+load_modules
+head -c 64M /dev/urandom >"$WORK/noise"
+
+# line LENGTH DEV0 DEV1 [DEV...] [-- FEATURE...]	a table line by hand
+line()
+{
+	local len=$1 d0=$2 d1=$3 f=() w
+
+	shift 3
+	while [ $# -gt 0 ] && [ "$1" != -- ]; do f+=(tier_dev "$1"); shift; done
+	[ $# = 0 ] || shift
+	for w; do f+=("$w"); done
+	echo "0 $len tier $d0 $d1 $META 128 $((${#f[@]} + 1)) tiered ${f[*]} lru 0"
+}
+reload() { dmsetup load t0 --table "$(line "$@")" && dmsetup suspend --nolockfs t0 && dmsetup resume t0; }
+right() { cmp -n $((300 * 65536)) "$T0" "$WORK/noise"; }
+empty() { [ "$(tier "$1" used)" = 0 ]; }
+log() { klog | grep -cF -- "$1"; }
+
+ok "create two tiers" new_tiers 64k "9 17 8 9"
+ok "and a third device" test -b /dev/mapper/tier1
+# the set was formatted with three: format anew with two
+ok "remove" dmsetup remove t0
+wipe() { dd if=/dev/zero of="$1" bs=1M oflag=direct status=none 2>/dev/null; blockdev --flushbufs "$1"; }
+wipe /dev/mapper/tier1
+TIERS=()
+ok "format" "$DMTIER" format --force --mode tiered --block-size 64k "$SSD" "$HDD" "$META"
+ok "create" tiers_up lru
+LEN=$(blockdev --getsz $T0)
+ok "data" dd if="$WORK/noise" of="$T0" bs=64k count=300 oflag=direct status=none
+
+# ---- add ----
+NEW=/dev/mapper/tier1
+nok "a blank device is not taken in just so" reload "$LEN" "$SSD" "$HDD" "$NEW"
+dmsetup resume t0
+is "$(log "accept_new_tier takes it in")" 1 "the log says how"
+ok "it still works" right
+"$IOSTRESS" run --seconds 6 --seed $RANDOM --granule 8 --first $((310 * 128)) --sectors 4096 "$T0" "$WORK/state" >"$WORK/log" 2>&1 &
+pid=$!
+more=$((LEN + 7 * 16 * 128))
+ok "add a tier, slower than the others, under load" reload "$more" "$SSD" "$HDD" "$NEW" -- accept_new_tier
+is "$(blockdev --getsz $T0)" $more "the device is longer"
+is "$(tier 2 slots) $(tier 2 used)" "128 0" "it is there, empty"
+ok "move some to it" msg move 2 0 2560
+ok "ends" wait_until 30 no_jobs
+sleep 1.5
+is "$(tier 2 used)" 20 "they are there"
+wait $pid
+is $? 0 "the load is right" || diag <"$WORK/log"
+ok "all is right" right
+
+# ---- reorder ----
+ok "it becomes the first" reload "$more" "$NEW" "$SSD" "$HDD"
+is "$(tier 0 slots) $(tier 0 used)" "128 20" "with what is on it"
+ok "all is right" right
+ok "remove" dmsetup remove t0
+TIERS=("$HDD") saved=$HDD HDD=$SSD SSD=$NEW
+ok "metadata" check_tiers
+ok "create" tiers_up lru
+ok "all is right" right
+
+# ---- take out ----
+ok "remove" dmsetup remove t0
+nok "without it" dmsetup create t0 --table "$(line "$more" "$HDD" "$saved")"
+is "$(log "blocks are on it")" 1 "the log says why"
+dmsetup remove t0 2>/dev/null
+ok "create" tiers_up lru
+ok "empty it" msg evacuate 0
+ok "a restart meanwhile" dmsetup remove t0
+ok "create" tiers_up lru
+ok "goes on and ends" wait_until 60 empty 0
+is "$(tier 0 state)" empty "says the status"
+ok "take it out" reload "$more" "$HDD" "$saved"
+is "$(tier 0 slots)" 128 "the other one is the first now"
+ok "all is right" right
+ok "remove" dmsetup remove t0
+TIERS=() SSD=$HDD HDD=$saved
+ok "metadata" check_tiers
+ok "create" tiers_up lru
+ok "all is right" right
+ok "and the load" "$IOSTRESS" verify --first $((310 * 128)) --sectors 4096 "$T0" "$WORK/state"
+
+# ---- grow ----
+ok "remove" dmsetup remove t0
+grow() { dmsetup suspend --nolockfs "$1" && dmsetup load "$1" --table "$2" && dmsetup resume "$1"; }
+SHORT=$(dmsetup table ssd) NULLB=$(echo "$SHORT" | awk '{ print $4 }')
+ok "a device of 5 MiB" new_dev small 9
+is "${NULLB:+known}" known "the device below"
+ok "format" "$DMTIER" format --force --mode tiered --block-size 64k /dev/mapper/small "$HDD" "$META"
+SSD=/dev/mapper/small
+ok "create" tiers_up lru
+LEN=$(blockdev --getsz $T0)
+ok "data" dd if="$WORK/noise" of="$T0" bs=64k count=300 oflag=direct status=none
+read -r _ _ _ dev _ < <(dmsetup table small)
+ok "stop" dmsetup remove t0
+nok "a shorter first tier" sh -c "dmsetup suspend small && dmsetup load small --table '0 16384 linear $dev 0' && dmsetup resume small && dmsetup create t0 --table '$(line "$LEN" "$SSD" "$HDD")'"
+dmsetup remove t0 2>/dev/null
+ok "as long as it was" grow small "0 18432 linear $dev 0"
+ok "create" tiers_up lru
+ok "all is right" right
+ok "remove" dmsetup remove t0
+
+done_testing
