@@ -4,7 +4,7 @@
  *
  * tier_load() runs when a table becomes live, never earlier: on a reload the old table is still writing.
  *
- *	open, check against the table -> claim -> check the fast device -> resize -> read all
+ *	open, check against the table -> claim -> check the fast device, or all tiers -> resize -> read all
  *	-> is the slow device the one we left? -> activate -> drop what can't be trusted
  *	-> a new fast device gets its header, now that no record claims anything of it
  */
@@ -401,6 +401,9 @@ static int check_slow(struct tier *t, bool *changed)
 	struct tier_fingerprint now;
 	int r;
 
+	/* in tiered mode check_tiers() has looked at the device that has no header */
+	if (tier_exclusive(t))
+		return 0;
 	/* a start that was to drop them has been cut short */
 	*changed = sb->flags & TIER_SB_SUSPECT;
 	if (*changed || !(sb->flags & TIER_SB_CLEAN) || !was->sectors)
@@ -477,12 +480,22 @@ struct start {
 	bool drop;
 };
 
+static int activate(struct tier *t, bool without_fast, bool suspect)
+{
+	struct block_device *devs[TIER_MAX_DEVS] = { NULL };
+	u32 i;
+
+	for (i = without_fast; i < t->nr_devs; i++)
+		devs[i] = t->devs[i].dm->bdev;
+	return tier_metadata_activate(t->md, devs, suspect);
+}
+
 static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 {
 	bool clean = tier_metadata_sb(t->md)->flags & TIER_SB_CLEAN;
 	int r;
 
-	r = tier_metadata_activate(t->md, start->new_fast ? NULL : t->fast->dm->bdev, start->drop);
+	r = activate(t, start->new_fast, start->drop);
 	if (r)
 		return refuse(t, r, "metadata can't be written");
 	if (start->drop || start->new_fast)
@@ -495,7 +508,7 @@ static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 		r = tier_metadata_trust(t->md);
 	if (r || !start->new_fast)
 		return r;
-	r = tier_metadata_attach_fast(t->md, t->fast->dm->bdev);
+	r = tier_metadata_attach_dev(t->md, &tier_metadata_sb(t->md)->geometry, 0, t->fast->dm->bdev);
 	if (r)
 		return refuse(t, r, "the new fast device can't be written");
 	DMINFO("%s: new fast device taken in, %u slots, all free", t->name, t->map.nr_slots);
@@ -509,7 +522,7 @@ static int go_live(struct tier *t, const u64 *intent, const struct start *start)
 static int check_fast(struct tier *t, bool *is_new)
 {
 	const char *why;
-	int r = tier_metadata_check_fast(t->md, t->fast->dm->bdev, &why);
+	int r = tier_metadata_check_dev(t->md, 0, t->fast->dm->bdev, &why);
 
 	*is_new = r == -ENODATA || r == -ESTALE;
 	if (!r)
@@ -521,6 +534,26 @@ static int check_fast(struct tier *t, bool *is_new)
 		return r == -ENODATA ? -ENODEV : r;
 	}
 	DMWARN("%s: %s: it is taken in as a new one", t->name, why);
+	return 0;
+}
+
+/* all tiers must be there, each in its place */
+static int check_tiers(struct tier *t)
+{
+	const struct tier_geometry *g = &tier_metadata_sb(t->md)->geometry;
+	const char *why;
+	u32 i;
+	int r;
+
+	for (i = 0; i < t->nr_devs; i++) {
+		r = tier_metadata_check_dev(t->md, i, t->devs[i].dm->bdev, &why);
+		if (r == -ESTALE && g->devs[i].flags & TIER_DEV_NO_HEADER && t->accept_changed_slow) {
+			DMWARN("%s: tier %u: %s", t->name, i, why);
+		} else if (r) {
+			DMERR("%s: tier %u: %s", t->name, i, why);
+			return r == -EUCLEAN ? -ESTALE : r;
+		}
+	}
 	return 0;
 }
 
@@ -538,7 +571,7 @@ static int load(struct tier *t, u64 *intent)
 	r = tier_claim(t, sb->uuid, &why);
 	if (r)
 		return refuse(t, r, why);
-	r = check_fast(t, &start.new_fast);
+	r = tier_exclusive(t) ? check_tiers(t) : check_fast(t, &start.new_fast);
 	if (r)
 		return r;
 	if (size_changed(t)) {
@@ -603,7 +636,7 @@ int tier_reactivate(struct tier *t)
 	if (!tier_metadata_unchanged(t->md))
 		r = -ESTALE;
 	else if (!tier_metadata_active(t->md))
-		r = tier_metadata_activate(t->md, t->fast->dm->bdev, false);
+		r = activate(t, false, false);
 	/* else the stop failed: what is in core is newer than what is on the disk */
 	if (r)
 		tier_unclaim(t);
@@ -624,6 +657,22 @@ static u32 save_hint(void *context, tier_slot_t slot)
 	return p->type->save_hint(p, tier_slot_number(t, slot));
 }
 
+/* fingerprints of the devices that others may write to: a cache's slow one, a tier without header */
+static void take_fingerprints(struct tier *t, struct tier_fingerprint *fp)
+{
+	const struct tier_sb *sb = tier_metadata_sb(t->md);
+	u32 i;
+
+	for (i = 0; i < t->nr_devs; i++) {
+		struct block_device *bdev = t->devs[i].dm->bdev;
+
+		if (tier_exclusive(t) ? !(sb->geometry.devs[i].flags & TIER_DEV_NO_HEADER) : i != 1)
+			continue;
+		if (tier_fingerprint_read(bdev, bdev_nr_sectors(bdev), fingerprint_seed(sb), &fp[i]))
+			memset(&fp[i], 0, sizeof(fp[i]));
+	}
+}
+
 /**
  * tier_stop() - clean stop: all is recorded, dirty data stay where they are
  * @t: loaded, nothing under way
@@ -642,9 +691,8 @@ void tier_stop(struct tier *t)
 		goto out;
 	}
 	fp = kcalloc(TIER_MAX_DEVS, sizeof(*fp), GFP_KERNEL);
-	if (fp && tier_fingerprint_read(t->slow->dm->bdev, bdev_nr_sectors(t->slow->dm->bdev),
-					fingerprint_seed(tier_metadata_sb(t->md)), &fp[1]))
-		memset(&fp[1], 0, sizeof(fp[1]));
+	if (fp)
+		take_fingerprints(t, fp);
 	r = tier_metadata_stop(t->md, tier_policy_ranking(t->policy)->type->name, save_hint, t, fp);
 	kfree(fp);
 	if (r)

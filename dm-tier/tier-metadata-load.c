@@ -228,7 +228,7 @@ static int newest_record(struct load *l, u32 slot, const void *on_page, struct t
 		*rec = e.rec;
 		return r;
 	}
-	v = tier_unpack_record(tier_md_geometry(md), on_page, rec);
+	v = tier_unpack_slot_record(tier_md_geometry(md), tier_to_slot(slot), on_page, rec);
 	if (v == TIER_OK)
 		return 0;
 	DMERR("%s: record of slot %u: %s", md->name, slot, tier_verify_text(v));

@@ -23,7 +23,9 @@ static const char *fixed_part_differs(const struct tier_geometry *old,
 	if (g->intent_start != old->intent_start || g->journal_start != old->journal_start ||
 	    g->journal_blocks != old->journal_blocks || g->slot_start != old->slot_start)
 		return "layout";
-	if (g->nr_devs != old->nr_devs)
+	if (g->exclusive != old->exclusive)
+		return "mode";
+	if (g->nr_devs != old->nr_devs && !g->exclusive)
 		return "number of devices";
 	return NULL;
 }
@@ -144,6 +146,34 @@ static int refit_last_page(struct tier_metadata *md, const struct tier_geometry 
 	return write_both(md, page, good, buf);
 }
 
+/* The device of @old that is device @i of @g; nr_devs if it is new. */
+static u32 old_index(const struct tier_geometry *old, const struct tier_geometry *g, u32 i)
+{
+	const struct tier_dev_geometry *d = &g->devs[i];
+	u32 k;
+
+	if (!g->exclusive)
+		return i;
+	for (k = 0; k < old->nr_devs; k++)
+		if (!memcmp(d->uuid, old->devs[k].uuid, sizeof(d->uuid)) &&
+		    !((d->flags ^ old->devs[k].flags) & TIER_DEV_NO_HEADER))
+			break;
+	return k;
+}
+
+/* Fingerprints of the last stop, at their devices' new places. */
+static void move_fingerprints(const struct tier_sb *old, struct tier_sb *next)
+{
+	u32 i, was;
+
+	memset(next->fp, 0, sizeof(next->fp));
+	for (i = 0; i < next->geometry.nr_devs; i++) {
+		was = old_index(&old->geometry, &next->geometry, i);
+		if (was < old->geometry.nr_devs)
+			next->fp[i] = old->fp[was];
+	}
+}
+
 /* Hints are dropped: they would go with the next activation anyway. */
 static int write_geometry(struct tier_metadata *md, const struct tier_geometry *g, bool new_fast)
 {
@@ -152,6 +182,7 @@ static int write_geometry(struct tier_metadata *md, const struct tier_geometry *
 	mutex_lock(&md->sb_lock);
 	md->sb_next = md->sb;
 	md->sb_next.geometry = *g;
+	move_fingerprints(&md->sb, &md->sb_next);
 	md->sb_next.hint_seq = 0;
 	if (new_fast) {
 		md->sb_next.generation++;

@@ -102,7 +102,7 @@ int tier_metadata_set_mode(struct tier_metadata *md, enum tier_mode mode)
 {
 	int r = 0;
 
-	if (mode < 0 || mode >= TIER_NR_MODES)
+	if (mode < 0 || mode >= TIER_NR_MODES || (mode == TIER_MODE_TIERED) != tier_md_geometry(md)->exclusive)
 		return -EINVAL;
 	if (tier_md_failed(md))
 		return -EIO;
@@ -117,21 +117,23 @@ int tier_metadata_set_mode(struct tier_metadata *md, enum tier_mode mode)
 }
 
 /*
- * The fast device
+ * Data devices: the fast one of a cache, all of a tiered device
  */
 
-/* Index of the device with a header, or -1. */
-static int fast_index(const struct tier_geometry *g)
+static bool has_header(const struct tier_geometry *g, u32 i)
 {
-	u32 i;
-
-	for (i = 0; i < g->nr_devs; i++)
-		if (g->devs[i].role == TIER_ROLE_FAST)
-			return i;
-	return -1;
+	if (i >= g->nr_devs || g->devs[i].role == TIER_ROLE_SLOW)
+		return false;
+	return !(g->devs[i].flags & TIER_DEV_NO_HEADER);
 }
 
-static int read_dev_header(struct tier_metadata *md, struct block_device *fast,
+/* What is said of a device: of the fast one of a cache, or of a tier. */
+static const char *said(const struct tier_metadata *md, const char *of_fast, const char *of_tier)
+{
+	return tier_md_geometry(md)->exclusive ? of_tier : of_fast;
+}
+
+static int read_dev_header(struct tier_metadata *md, struct block_device *bdev,
 			   struct tier_dev_header *h, const char **why)
 {
 	enum tier_verify v;
@@ -141,81 +143,158 @@ static int read_dev_header(struct tier_metadata *md, struct block_device *fast,
 	buf = vmalloc(TIER_META_BLOCK_SIZE);
 	if (!buf)
 		return -ENOMEM;
-	r = tier_bdev_rw(md->io, REQ_OP_READ | REQ_META, fast, 0, TIER_META_BLOCK_SECTORS, buf);
+	r = tier_bdev_rw(md->io, REQ_OP_READ | REQ_META, bdev, 0, TIER_META_BLOCK_SECTORS, buf);
 	if (r) {
-		*why = "fast device: header cannot be read";
+		*why = said(md, "fast device: header cannot be read", "header cannot be read");
 	} else {
 		v = tier_unpack_dev_header(buf, h, why);
 		if (v == TIER_BLANK)
-			*why = "fast device is not formatted";
+			*why = said(md, "fast device is not formatted", "device is not formatted");
 		else if (v == TIER_NOT_OURS)
-			*why = "fast device holds something else";
+			*why = said(md, "fast device holds something else", "device holds something else");
 		r = v == TIER_OK ? 0 : v == TIER_BLANK ? -ENODATA : -ENODEV;
 	}
 	vfree(buf);
 	return r;
 }
 
-static const char *foreign(const struct tier_sb *sb, const struct tier_dev_header *h)
+/* Is it the header of device @i?  That of a tier keeps the index that it had when it was written. */
+static const char *foreign(const struct tier_metadata *md, u32 i, const struct tier_dev_header *h)
 {
-	const struct tier_geometry *g = &sb->geometry;
-	int i = fast_index(g);
+	const struct tier_geometry *g = tier_md_geometry(md);
 
-	if (memcmp(h->uuid, sb->uuid, sizeof(sb->uuid)))
-		return "fast device belongs to other metadata";
-	if (i < 0 || h->index != i || memcmp(h->dev_uuid, g->devs[i].uuid, sizeof(h->dev_uuid)))
-		return "device is not this tier device's fast device";
+	if (memcmp(h->uuid, md->sb.uuid, sizeof(h->uuid)))
+		return said(md, "fast device belongs to other metadata", "device belongs to other metadata");
+	if ((!g->exclusive && h->index != i) || memcmp(h->dev_uuid, g->devs[i].uuid, sizeof(h->dev_uuid)))
+		return said(md, "device is not this tier device's fast device", "device is another tier, or none");
 	/* the number of slots may be from before a resize: the next activation writes it */
 	if (h->block_sectors != g->block_sectors || h->data_start != g->devs[i].data_start)
-		return "fast device has another block size or data start than the metadata say";
+		return said(md, "fast device has another block size or data start than the metadata say",
+			    "device has another block size or data start than the metadata say");
 	return NULL;
 }
 
 /* See tier_metadata_activate(). */
-static const char *generation_problem(const struct tier_sb *sb, const struct tier_dev_header *h)
+static const char *generation_problem(const struct tier_metadata *md, const struct tier_dev_header *h)
 {
+	const struct tier_sb *sb = &md->sb;
+
 	if (h->generation == sb->generation)
 		return NULL;
 	if ((sb->flags & TIER_SB_ACTIVATING) && h->generation + 1 == sb->generation)
 		return NULL;
 	if (h->generation < sb->generation)
-		return "fast device is stale: the tier device has been active without it";
-	return "metadata are stale: the fast device has been active with newer ones";
+		return said(md, "fast device is stale: the tier device has been active without it",
+			    "device is stale: the tier device has been active without it");
+	return said(md, "metadata are stale: the fast device has been active with newer ones",
+		    "metadata are stale: the device has been active with newer ones");
 }
 
-int tier_metadata_check_fast(struct tier_metadata *md, struct block_device *fast, const char **why)
+/* A device without header: is it as it was at the last clean stop, if it was one, and else of its size? */
+static int check_headless(struct tier_metadata *md, u32 i, struct block_device *bdev, const char **why)
 {
+	const struct tier_fingerprint *was = &md->sb.fp[i];
+	u64 sectors = bdev_nr_sectors(bdev);
+	struct tier_fingerprint now;
+	int r;
+
+	if (!(md->sb.flags & TIER_SB_CLEAN) || !was->sectors) {
+		if (sectors == tier_md_geometry(md)->devs[i].sectors)
+			return 0;
+		*why = "device has another size than the tier without header";
+		return -ENODEV;
+	}
+	if (sectors < was->sectors) {
+		*why = "device is smaller than the tier without header";
+		return -ENODEV;
+	}
+	r = tier_fingerprint_read(bdev, was->sectors, md->csum_seed, &now);
+	if (r) {
+		*why = "device cannot be read";
+		return r;
+	}
+	if (now.head == was->head && now.samples == was->samples)
+		return 0;
+	*why = "device is not the tier without header, or it was written to since the last clean stop";
+	return -ESTALE;
+}
+
+int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_device *bdev, const char **why)
+{
+	const struct tier_geometry *g = tier_md_geometry(md);
 	struct tier_dev_header h;
 	int r;
 
 	*why = NULL;
-	r = read_dev_header(md, fast, &h, why);
+	if (index >= g->nr_devs || g->devs[index].role == TIER_ROLE_SLOW) {
+		*why = "there is no such device with slots";
+		return -EINVAL;
+	}
+	if (!has_header(g, index))
+		return check_headless(md, index, bdev, why);
+	r = read_dev_header(md, bdev, &h, why);
 	if (r)
 		return r;
-	*why = foreign(&md->sb, &h);
+	*why = foreign(md, index, &h);
 	if (*why)
 		return -ENODEV;
-	*why = generation_problem(&md->sb, &h);
+	*why = generation_problem(md, &h);
 	if (!*why)
 		return 0;
 	return h.generation < md->sb.generation ? -ESTALE : -EUCLEAN;
 }
 
-static int write_dev_header(struct tier_metadata *md, struct block_device *fast)
+/* The device without header, if that is what it looks like; else @r, which says why it is no other. */
+static int find_headless(struct tier_metadata *md, struct block_device *bdev, int r)
 {
 	const struct tier_geometry *g = tier_md_geometry(md);
+	const char *ignored;
+	u32 i;
+
+	for (i = 0; i < g->nr_devs; i++)
+		if (g->devs[i].flags & TIER_DEV_NO_HEADER && !check_headless(md, i, bdev, &ignored))
+			return i;
+	return r;
+}
+
+int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, const char **why)
+{
+	const struct tier_geometry *g = tier_md_geometry(md);
+	struct tier_dev_header h;
+	int r;
+	u32 i;
+
+	*why = NULL;
+	r = read_dev_header(md, bdev, &h, why);
+	if (r == -ENODATA || r == -ENODEV)
+		return find_headless(md, bdev, r);
+	if (r)
+		return r;
+	if (memcmp(h.uuid, md->sb.uuid, sizeof(h.uuid))) {
+		*why = said(md, "fast device belongs to other metadata", "device belongs to other metadata");
+		return -ENODEV;
+	}
+	for (i = 0; i < g->nr_devs; i++)
+		if (has_header(g, i) && !memcmp(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid)))
+			return i;
+	*why = said(md, "device is not this tier device's fast device",
+		    "device is no tier of this tiered device any more, or was never taken in");
+	return -ENOENT;
+}
+
+static int write_dev_header(struct tier_metadata *md, const struct tier_geometry *g, u32 i,
+			    struct block_device *bdev)
+{
 	struct tier_dev_header h = {
+		.index = i,
 		.block_sectors = g->block_sectors,
 		.generation = md->sb.generation,
+		.data_start = g->devs[i].data_start,
+		.nr_slots = g->devs[i].nr_slots,
 	};
-	int r, i = fast_index(g);
 	void *buf;
+	int r;
 
-	if (i < 0)
-		return -EINVAL;
-	h.index = i;
-	h.data_start = g->devs[i].data_start;
-	h.nr_slots = g->devs[i].nr_slots;
 	memcpy(h.uuid, md->sb.uuid, sizeof(h.uuid));
 	memcpy(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid));
 
@@ -223,11 +302,25 @@ static int write_dev_header(struct tier_metadata *md, struct block_device *fast)
 	if (!buf)
 		return -ENOMEM;
 	tier_pack_dev_header(&h, buf);
-	r = tier_bdev_rw(md->io, REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, fast, 0,
+	r = tier_bdev_rw(md->io, REQ_OP_WRITE | REQ_SYNC | REQ_META | REQ_FUA, bdev, 0,
 			 TIER_META_BLOCK_SECTORS, buf);
 	vfree(buf);
-	if (r)
+	if (r && g->exclusive)
+		DMERR("%s: writing the header of tier %u failed: error %d", md->name, i, r);
+	else if (r)
 		DMERR("%s: writing the header of the fast device failed: error %d", md->name, r);
+	return r;
+}
+
+static int write_dev_headers(struct tier_metadata *md, struct block_device *const devs[])
+{
+	const struct tier_geometry *g = tier_md_geometry(md);
+	int r = 0;
+	u32 i;
+
+	for (i = 0; i < g->nr_devs && !r; i++)
+		if (has_header(g, i))
+			r = write_dev_header(md, g, i, devs[i]);
 	return r;
 }
 
@@ -236,7 +329,7 @@ static int write_dev_header(struct tier_metadata *md, struct block_device *fast)
  */
 
 /* Not clean, no hints, and the next generation, unless an earlier attempt with it was cut short. */
-static int begin_generation(struct tier_metadata *md, bool with_fast, bool suspect)
+static int begin_generation(struct tier_metadata *md, bool complete, bool suspect)
 {
 	struct tier_sb *next = &md->sb_next;
 	bool again;
@@ -244,11 +337,11 @@ static int begin_generation(struct tier_metadata *md, bool with_fast, bool suspe
 
 	mutex_lock(&md->sb_lock);
 	*next = md->sb;
-	again = with_fast && (next->flags & TIER_SB_ACTIVATING);
+	again = complete && (next->flags & TIER_SB_ACTIVATING);
 	if (!again)
 		next->generation++;
 	next->flags &= ~(TIER_SB_CLEAN | TIER_SB_ACTIVATING);
-	if (with_fast)
+	if (complete)
 		next->flags |= TIER_SB_ACTIVATING;
 	if (suspect)
 		next->flags |= TIER_SB_SUSPECT;
@@ -273,24 +366,41 @@ static int clear_flag(struct tier_metadata *md, u32 flag)
 	return r ? tier_md_fail(md, "writing the superblock failed", r) : 0;
 }
 
+/* Are all devices with a header there?  A cache may go on without its fast device, tiers may not. */
+static int check_complete(struct tier_metadata *md, struct block_device *const devs[], bool *complete)
+{
+	const struct tier_geometry *g = tier_md_geometry(md);
+	u32 i;
+
+	*complete = true;
+	for (i = 0; i < g->nr_devs; i++)
+		if (has_header(g, i) && !devs[i])
+			*complete = false;
+	if (*complete || !g->exclusive)
+		return 0;
+	DMERR("%s: a tier is missing, not activated", md->name);
+	return -ENODEV;
+}
+
 /*
  * The generation says which devices took part in the last life.  With g in the superblock before:
  *
  *	1. superblock: generation g + 1, ACTIVATING, not clean
- *	2. header of the fast device: generation g + 1
+ *	2. header of the fast device, or of each tier that has one: generation g + 1
  *	3. superblock: without ACTIVATING
  *
  * Each step is durable before the next one.  The first transaction comes after step 3, so a
- * superblock with ACTIVATING means that nothing has changed since generation g ended: the fast
+ * superblock with ACTIVATING means that nothing has changed since generation g ended: a
  * device is up to date with either number.  An activation cut short is taken up again with the
- * same g + 1, whatever the header has.
+ * same g + 1, whatever the headers have.
  *
  * Without the fast device (a new one is attached later) there is only one step, to g + 1 (or g + 2 after
  * an activation cut short) without ACTIVATING: its header stays behind, and it is refused as stale from
  * then on.
  */
-int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast, bool suspect)
+int tier_metadata_activate(struct tier_metadata *md, struct block_device *const devs[], bool suspect)
 {
+	bool complete;
 	int r;
 
 	if (WARN_ON_ONCE(md->state != TIER_MD_LOADED && md->state != TIER_MD_STOPPED))
@@ -299,12 +409,14 @@ int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast, 
 		DMERR("%s: metadata need a check, not activated", md->name);
 		return -EIO;
 	}
-	r = tier_md_erase_torn(md);
+	r = check_complete(md, devs, &complete);
 	if (!r)
-		r = begin_generation(md, fast, suspect);
-	if (!r && fast)
-		r = write_dev_header(md, fast);
-	if (!r && fast)
+		r = tier_md_erase_torn(md);
+	if (!r)
+		r = begin_generation(md, complete, suspect);
+	if (!r && complete)
+		r = write_dev_headers(md, devs);
+	if (!r && complete)
 		r = clear_flag(md, TIER_SB_ACTIVATING);
 	if (r)
 		return r;
@@ -321,11 +433,32 @@ int tier_metadata_trust(struct tier_metadata *md)
 	return md->sb.flags & TIER_SB_SUSPECT ? clear_flag(md, TIER_SB_SUSPECT) : 0;
 }
 
-int tier_metadata_attach_fast(struct tier_metadata *md, struct block_device *fast)
+int tier_metadata_attach_dev(struct tier_metadata *md, const struct tier_geometry *g, u32 index,
+			     struct block_device *bdev)
 {
-	if (WARN_ON_ONCE(md->state != TIER_MD_ACTIVE))
+	if (WARN_ON_ONCE(md->state == TIER_MD_OPENED || !has_header(g, index)))
 		return -EINVAL;
-	return tier_md_failed(md) ? -EIO : write_dev_header(md, fast);
+	return tier_md_failed(md) ? -EIO : write_dev_header(md, g, index, bdev);
+}
+
+int tier_metadata_set_dev_flags(struct tier_metadata *md, u32 index, u32 mask, u32 flags)
+{
+	struct tier_dev_geometry *d;
+	int r = 0;
+
+	if (WARN_ON_ONCE(!tier_md_geometry(md)->exclusive || index >= tier_md_geometry(md)->nr_devs ||
+			 (mask | flags) & ~TIER_DEV_EVACUATE))
+		return -EINVAL;
+	if (tier_md_failed(md))
+		return -EIO;
+	mutex_lock(&md->sb_lock);
+	md->sb_next = md->sb;
+	d = &md->sb_next.geometry.devs[index];
+	d->flags = (d->flags & ~mask) | flags;
+	if (d->flags != md->sb.geometry.devs[index].flags)
+		r = __tier_md_write_sb(md);
+	mutex_unlock(&md->sb_lock);
+	return r ? tier_md_fail(md, "writing the superblock failed", r) : 0;
 }
 
 /*

@@ -60,37 +60,67 @@ int tier_metadata_load(struct tier_metadata *md, const char *policy,
 /**
  * tier_metadata_activate() - the target goes live
  * @md: loaded
- * @fast: device with a header, NULL if it is missing or dead
+ * @devs: data devices, by their index in the superblock; those without a header may be NULL, and the fast device of a
+ *	cache if it is missing or dead
  * @suspect: clean copies are not to be believed: every start drops them, until tier_metadata_trust()
  *
- * Writes the superblock (not clean, activating), the device header with the next generation, the
- * superblock again.  From here the generation on the fast device proves that it took part.
- * Return: 0 or -EIO.
+ * Writes the superblock (not clean, activating), the header of each device that has one with the next
+ * generation, the superblock again.  From here the generation on a device proves that it took part.
+ * Return: 0, -ENODEV a tier is missing, -EIO.
  */
-int tier_metadata_activate(struct tier_metadata *md, struct block_device *fast, bool suspect);
+int tier_metadata_activate(struct tier_metadata *md, struct block_device *const devs[], bool suspect);
 
 /* the clean copies that were suspect are dropped, durably; active; 0 or an error as of a commit */
 int tier_metadata_trust(struct tier_metadata *md);
 
 /**
- * tier_metadata_check_fast() - is this fast device the one the metadata belong to, and up to date?
+ * tier_metadata_check_dev() - is this the device that the metadata mean, and is it up to date?
  * @md: opened
- * @fast: device
+ * @index: of a device with slots, in the superblock
+ * @bdev: device
  * @why: message
- * Return: 0; -ENODEV foreign, -ENODATA blank, -ESTALE older generation, -EUCLEAN newer generation (it is the
- * metadata that are stale), -EIO.
+ *
+ * A tier without header is told by the fingerprint of the last clean stop, and without that by its size.
+ * Return: 0; -ENODEV foreign, -ENODATA blank, -ESTALE older generation or another fingerprint, -EUCLEAN newer
+ * generation (it is the metadata that are stale), -EIO.
  */
-int tier_metadata_check_fast(struct tier_metadata *md, struct block_device *fast, const char **why);
+int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_device *bdev, const char **why);
 
 /**
- * tier_metadata_attach_fast() - take in a fast device
- * @md: activated without one
- * @fast: device that nothing on the disk claims anything of: no record is left
+ * tier_metadata_find_dev() - which device is this?
+ * @md: opened
+ * @bdev: device
+ * @why: message
  *
- * Writes its header with the generation of this life.
+ * Whatever its generation is: tier_metadata_check_dev() looks at that.
+ * Return: its index in the superblock; -ENODEV foreign, -ENODATA blank, -ENOENT of this tier device, but none of its
+ * devices (taken out, or about to be taken in), -EIO.
+ */
+int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, const char **why);
+
+/**
+ * tier_metadata_attach_dev() - take in a device: write its header, with the generation of now
+ * @md: loaded; for the fast device of a cache: activated without one
+ * @g: geometry that it is in: that in force, or one that tier_metadata_resize() makes that
+ * @index: of the device in @g; it has a header
+ * @bdev: device that nothing on the disk claims anything of: no record is left, or was there ever
+ *
+ * A new tier gets its header before the resize that takes it in, so that there is no superblock with a tier that has
+ * none.
  * Return: 0 or an error; then the device is refused at the next start.
  */
-int tier_metadata_attach_fast(struct tier_metadata *md, struct block_device *fast);
+int tier_metadata_attach_dev(struct tier_metadata *md, const struct tier_geometry *g, u32 index,
+			     struct block_device *bdev);
+
+/**
+ * tier_metadata_set_dev_flags() - change flags of a tier, in the superblock
+ * @md: active, any thread
+ * @index: of the tier
+ * @mask: flags to clear
+ * @flags: flags to set then; only TIER_DEV_EVACUATE can be changed
+ * Return: 0 or an error as of a commit.
+ */
+int tier_metadata_set_dev_flags(struct tier_metadata *md, u32 index, u32 mask, u32 flags);
 
 /* entries that one transaction can take */
 u32 tier_metadata_txn_capacity(const struct tier_metadata *md);
@@ -125,7 +155,8 @@ int tier_metadata_checkpoint(struct tier_metadata *md);
 /**
  * tier_metadata_resize() - change the geometry; loaded, not active, nothing in the journal
  * @md: loaded
- * @g: from tier_geometry_resize() of the current one; the pages of new slots are written first
+ * @g: from tier_geometry_resize() or tier_geometry_change() of the current one; the pages of new slots are written
+ *	first.  Fingerprints go with their devices
  * @new_fast: another fast device is going to be attached: the old one is behind for good from here on, for in
  *	the new geometry what the records say of it may not be true any more
  * Return: 0, -ENOSPC metadata device too small, -EIO.
