@@ -17,11 +17,11 @@ lib_insmod "$MODULE" || skip_case "tier-mdtest.ko does not load"
 BLOCK=128 SLOW=40000000
 FAST=650000 FAST_LARGE=4200000 FAST_SMALL=400000
 
-# target META FAST		the driver on these devices
+# target META FAST [TIER...]	the driver on these devices
 target()
 {
 	[ ! -b /dev/mapper/md ] || dmsetup remove --retry md
-	dmsetup create md --table "0 8 tier-mdtest $1 $2"
+	dmsetup create md --table "0 8 tier-mdtest $*"
 }
 
 # m MESSAGE...		what the driver answers, or "error: ..."
@@ -93,7 +93,7 @@ dmsetup remove short
 for journal in $JOURNALS; do
 	format "$FAST" "$journal" "$journal"
 	says "txn 0" open
-	says good check_fast
+	says good check_dev 0
 	says "" activate
 	says "txn 2000" run 2000
 	[ "$journal" = 300 ] || ok "there were checkpoints" test "$(info checkpoints)" -gt 5
@@ -159,7 +159,7 @@ m open >/dev/null
 says "" activate nofast
 says "" close
 m open >/dev/null
-like "$(m check_fast)" "^-116 .*stale" "a fast device that was left out is stale"
+like "$(m check_dev 0)" "^-116 .*stale" "a fast device that was left out is stale"
 says "" close
 dmsetup create fast1 --table "0 $(blockdev --getsz /dev/mapper/fast) tier-mdtest-dev /dev/mapper/fast"
 target $META /dev/mapper/fast1
@@ -171,27 +171,133 @@ for _ in 1 2 3; do
 	is "$(info failed)" 0 "a fast device that fails is no failure of the metadata"
 	says "" close
 	m open >/dev/null
-	says good check_fast
+	says good check_dev 0
 done
 says "" activate
 is "$(info generation)" 2 "cut short, then done: one generation"
 dmsetup message fast1 0 fail 0
 says "" close
 m open >/dev/null
-says good check_fast
+says good check_dev 0
 dmsetup message fast1 0 fail 1
 m activate >/dev/null
 says "" activate nofast
 says "" close
 m open >/dev/null
-like "$(m check_fast)" "^-116 .*stale" "cut short, then without it"
+like "$(m check_dev 0)" "^-116 .*stale" "cut short, then without it"
 says "" close
 dd if=/dev/zero of=/dev/mapper/fast1 bs=4k count=1 oflag=direct status=none
 m open >/dev/null
-like "$(m check_fast)" "^-61 .*not formatted" "blank fast device"
+like "$(m check_dev 0)" "^-61 .*not formatted" "blank fast device"
 says "" close
 target $META /dev/mapper/fast
 dmsetup remove fast1
+
+# --- Tiers
+new_dev tier0 8
+new_dev tier1 16
+new_dev tier2 12
+new_dev tier3 8
+T=/dev/mapper/tier
+target $META ${T}0 ${T}1 ${T}2
+says "544 slots" tiered 128 16 1
+says "txn 0" open
+is "$(m check_dev 0)$(m check_dev 1)$(m check_dev 2)" goodgoodgood "tiers: all are there"
+is "$(m find_dev 0)$(m find_dev 1)$(m find_dev 2)" 012 "tiers: found"
+says "-19 device is another tier, or none" check_dev 0 1
+says "-22 there is no such device with slots" check_dev 3 0
+says "error: No such device" activate nofast
+says "" activate
+says "txn 300" run 300
+says "" flags 0 2
+says "error: Invalid argument" mode 0
+says "" close
+says "txn 300" open
+is "$(info flags)" 2,0,1 "flags of tiers"
+says "" activate
+says "" flags 0 0
+says "txn 350" run 50
+says "" stop lru
+says "" close
+
+# in another order
+target $META ${T}1 ${T}0 ${T}2
+like "$(m open lru)" "^txn 350, ([0-9]+) hints of \1$" "hints of tiers"
+is "$(m find_dev 0)$(m find_dev 1)$(m find_dev 2)" 102 "tiers in another order are found"
+says "544 slots in 3 pieces" change 1 0 2
+says "" close
+says "txn 350" open
+is "$(m find_dev 0)$(m find_dev 1)$(m find_dev 2)" 012 "and are at their new places"
+is "$(m check_dev 0)$(m check_dev 1)$(m check_dev 2)" goodgoodgood "and up to date, also before the next activation"
+says "" activate
+says "txn 400" run 50
+says "" stop lru
+says "" close
+
+# the one without header, written to
+dd if=${T}2 of="$WORK/head" bs=4k count=1 iflag=direct status=none
+dd if=/dev/urandom of=${T}2 bs=4k count=1 oflag=direct status=none
+says "txn 400" open
+like "$(m check_dev 2)" "^-116 .*written to since" "a tier without header that was written to"
+like "$(m find_dev 2)" "^-19 .*something else" "and it is not found"
+dd if="$WORK/head" of=${T}2 bs=4k count=1 oflag=direct status=none
+says good check_dev 2
+says 2 find_dev 2
+dd if=${T}1 of="$WORK/head" bs=4k count=1 iflag=direct status=none
+says "" activate
+dd if=/dev/urandom of=${T}2 bs=4k count=1 oflag=direct status=none
+says "" close
+says "txn 400" open
+says good check_dev 2
+dd if="$WORK/head" of=${T}1 bs=4k count=1 oflag=direct status=none
+like "$(m check_dev 1)" "^-116 .*stale" "a tier with an old header is stale"
+says 1 find_dev 1
+says "" close
+
+# activations cut short
+dmsetup create tier1f --table "0 $(blockdev --getsz ${T}0) tier-mdtest-dev ${T}0"
+target $META ${T}3 ${T}1f ${T}2
+says "416 slots" tiered 128 16 2
+says "txn 0" open
+generation=$(info generation)
+for _ in 1 2; do
+	dmsetup message tier1f 0 fail 1
+	says "$EIO" activate
+	says "" close
+	says "txn 0" open
+	is "$(m check_dev 0)$(m check_dev 1)" goodgood "cut short between the tiers: both count"
+done
+says "" activate
+is "$(info generation)" $((generation + 1)) "cut short twice, then done: one generation"
+says "" close
+target $META ${T}3 ${T}0 ${T}2
+dmsetup remove tier1f
+
+# one more, and one less
+dd if=/dev/zero of=${T}1 bs=4k count=1 oflag=direct status=none
+target $META ${T}3 ${T}1 ${T}0 ${T}2
+says "txn 0" open
+like "$(m find_dev 1)" "^-61 .*not formatted" "a blank device is none of them"
+says "656 slots in 4 pieces" change 0 - 1 2
+says "" close
+says "txn 0" open
+is "$(m check_dev 0)$(m check_dev 1)$(m check_dev 2)$(m check_dev 3)" goodgoodgoodgood "a tier more"
+says "" close
+target $META ${T}1 ${T}3 ${T}2
+says "txn 0" open
+says "544 slots in 4 pieces" change 1 0 3
+says "" activate
+says "txn 500" run 500
+says "" close
+says "txn 500" open
+is "$(m check_dev 0)$(m check_dev 1)$(m check_dev 2)" goodgoodgood "a tier less, and in another order"
+says "" close
+target $META ${T}1 ${T}3 ${T}2 ${T}0
+says "txn 500" open
+like "$(m find_dev 3)" "^-2 .*any more" "the one that was taken out is known no more"
+says "" close
+target $META /dev/mapper/fast
+for i in 0 1 2 3; do drop_dev tier$i; done
 
 # --- Fingerprint
 before=$(m fingerprint 1)

@@ -81,28 +81,56 @@ static int put_sb(struct formatter *f, u64 location)
 	return put_block(f, location);
 }
 
-static int put_dev_header(struct formatter *f, struct block_device *fast)
+static bool has_header(const struct tier_dev_geometry *d)
 {
-	const struct tier_geometry *g = &f->sb.geometry;
-	struct tier_dev_header h = {
-		.block_sectors = g->block_sectors,
-		.generation = f->sb.generation,
-		.data_start = g->devs[0].data_start,
-		.nr_slots = g->devs[0].nr_slots,
-	};
-
-	memcpy(h.uuid, f->sb.uuid, sizeof(h.uuid));
-	memcpy(h.dev_uuid, g->devs[0].uuid, sizeof(h.dev_uuid));
-	tier_pack_dev_header(&h, f->buf);
-	return tier_bdev_rw(f->client, REQ_OP_WRITE, fast, 0, TIER_META_BLOCK_SECTORS, f->buf);
+	return d->role != TIER_ROLE_SLOW && !(d->flags & TIER_DEV_NO_HEADER);
 }
 
-static int fill_sb(struct tier_sb *sb, const struct tier_format_args *args)
+static int put_dev_headers(struct formatter *f, struct block_device *const devs[])
+{
+	const struct tier_geometry *g = &f->sb.geometry;
+	u32 i;
+	int r = 0;
+
+	for (i = 0; !r && i < g->nr_devs; i++) {
+		struct tier_dev_header h = {
+			.index = i,
+			.block_sectors = g->block_sectors,
+			.generation = f->sb.generation,
+			.data_start = g->devs[i].data_start,
+			.nr_slots = g->devs[i].nr_slots,
+		};
+
+		if (!has_header(&g->devs[i]))
+			continue;
+		memcpy(h.uuid, f->sb.uuid, sizeof(h.uuid));
+		memcpy(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid));
+		tier_pack_dev_header(&h, f->buf);
+		r = tier_bdev_rw(f->client, REQ_OP_WRITE, devs[i], 0, TIER_META_BLOCK_SECTORS, f->buf);
+	}
+	return r;
+}
+
+static const char *choose_geometry(struct tier_geometry *g, struct block_device *const devs[],
+				   const struct tier_format_args *args)
+{
+	u64 sizes[TIER_MDTEST_DEVS] = { 0 };
+	u32 i;
+
+	if (!args->nr_tiers)
+		return tier_geometry_cache(g, args->block_sectors, args->fast_sectors, args->slow_sectors);
+	for (i = 0; i < args->nr_tiers; i++)
+		sizes[i] = bdev_nr_sectors(devs[i]);
+	return tier_geometry_take(g, args->block_sectors, args->nr_tiers, sizes, 0);
+}
+
+static int fill_sb(struct tier_sb *sb, struct block_device *const devs[], const struct tier_format_args *args)
 {
 	struct tier_geometry *g = &sb->geometry;
 	const char *why;
+	u32 i;
 
-	why = tier_geometry_cache(g, args->block_sectors, args->fast_sectors, args->slow_sectors);
+	why = choose_geometry(g, devs, args);
 	if (!why) {
 		g->meta_blocks -= g->journal_blocks - args->journal_blocks;
 		g->journal_blocks = args->journal_blocks;
@@ -114,7 +142,13 @@ static int fill_sb(struct tier_sb *sb, const struct tier_format_args *args)
 		return -EINVAL;
 	}
 	get_random_bytes(sb->uuid, sizeof(sb->uuid));
-	get_random_bytes(g->devs[0].uuid, sizeof(g->devs[0].uuid));
+	for (i = 0; i < g->nr_devs; i++)
+		if (has_header(&g->devs[i]))
+			get_random_bytes(g->devs[i].uuid, sizeof(g->devs[i].uuid));
+	if (g->exclusive) {
+		sb->incompat = TIER_FEATURE_INCOMPAT_EXCLUSIVE;
+		sb->mode = TIER_MODE_TIERED;
+	}
 	sb->flags = TIER_SB_CLEAN;
 	sb->version = TIER_FORMAT_VERSION;
 	sb->seq = 1;
@@ -123,7 +157,7 @@ static int fill_sb(struct tier_sb *sb, const struct tier_format_args *args)
 	return 0;
 }
 
-static int put_all(struct formatter *f, struct block_device *fast)
+static int put_all(struct formatter *f, struct block_device *const devs[])
 {
 	int r;
 
@@ -134,7 +168,7 @@ static int put_all(struct formatter *f, struct block_device *fast)
 	if (!r)
 		r = put_journal(f);
 	if (!r)
-		r = put_dev_header(f, fast);
+		r = put_dev_headers(f, devs);
 	if (!r)
 		r = put_sb(f, TIER_SB_BLOCK_0);
 	if (!r)
@@ -142,8 +176,8 @@ static int put_all(struct formatter *f, struct block_device *fast)
 	return r ? r : blkdev_issue_flush(f->meta);
 }
 
-int tier_mdtest_format(struct block_device *meta, struct block_device *fast,
-		       const struct tier_format_args *args)
+int tier_mdtest_format(struct block_device *meta, struct block_device *const devs[],
+		       const struct tier_format_args *args, u32 *nr_slots)
 {
 	struct formatter *f;
 	int r;
@@ -154,9 +188,10 @@ int tier_mdtest_format(struct block_device *meta, struct block_device *fast,
 	f->meta = meta;
 	f->buf = vmalloc(TIER_META_BLOCK_SIZE);
 	f->client = dm_io_client_create();
-	r = f->buf && !IS_ERR(f->client) ? fill_sb(&f->sb, args) : -ENOMEM;
+	r = f->buf && !IS_ERR(f->client) ? fill_sb(&f->sb, devs, args) : -ENOMEM;
 	if (!r)
-		r = put_all(f, fast);
+		r = put_all(f, devs);
+	*nr_slots = f->sb.geometry.nr_slots;
 	if (!IS_ERR(f->client))
 		dm_io_client_destroy(f->client);
 	vfree(f->buf);

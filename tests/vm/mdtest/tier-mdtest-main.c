@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Table line: <start> <len> tier-mdtest <metadata dev> <fast dev>
+ * Table line: <start> <len> tier-mdtest <metadata dev> <fast dev> [<further tier>]...
  *
  * Messages; all answer with text, or fail with what the metadata code returned:
  *
  *	format BLOCK FAST SLOW JOURNAL SEED	sizes in sectors, journal in blocks
+ *	tiered BLOCK JOURNAL SEED		all devices but the metadata's are tiers, the last without header
  *	model SEED SLOTS			the expected state is the empty one
  *	open [POLICY]				open, load, compare everything: "txn N"
  *	verify					the same, and close
@@ -16,12 +17,16 @@
  *	mode N
  *	stop [POLICY]
  *	close
- *	check_fast				the reason, or "good"
+ *	check_dev INDEX [DEV]			the reason, or "good"; DEV, else INDEX: number in the table, from 0
+ *	find_dev DEV				its index, or the reason
+ *	change WAS...				the tiers of the table were at these places, - is a new one
+ *	flags INDEX FLAGS			set them; they are part of info
  *	unchanged				0 or 1
  *	info
  *	fingerprint SEED			of the fast device
  */
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -30,13 +35,15 @@
 /**
  * struct mdtest - the target's object
  * @meta: metadata device
- * @fast: fast device
+ * @devs: data devices, the fast one first
+ * @nr_devs: their number
  * @md: NULL unless open
  * @lock: one message at a time
  */
 struct mdtest {
 	struct dm_dev *meta;
-	struct dm_dev *fast;
+	struct dm_dev *devs[TIER_MDTEST_DEVS];
+	u32 nr_devs;
 	struct tier_metadata *md;
 	struct mutex lock;	/* one message at a time */
 };
@@ -227,22 +234,49 @@ static int open_and_compare(struct mdtest *t, const char *policy, struct compari
  * Messages
  */
 
+static void bdevs(struct mdtest *t, struct block_device *devs[TIER_MAX_DEVS])
+{
+	u32 i;
+
+	memset(devs, 0, TIER_MAX_DEVS * sizeof(*devs));
+	for (i = 0; i < t->nr_devs; i++)
+		devs[i] = t->devs[i]->bdev;
+}
+
+static int format(struct mdtest *t, const struct tier_format_args *args, u32 seed, struct answer *a)
+{
+	struct block_device *devs[TIER_MAX_DEVS];
+	u32 nr_slots;
+	int r;
+
+	bdevs(t, devs);
+	r = tier_mdtest_format(t->meta->bdev, devs, args, &nr_slots);
+	if (!r)
+		r = tier_model_reset(&model, seed, nr_slots);
+	return r ? r : say(a, "%u slots", model.nr_slots);
+}
+
 static int do_format(struct mdtest *t, char **argv, struct answer *a)
 {
-	struct tier_format_args args;
+	struct tier_format_args args = { };
 	u32 seed;
-	int r;
 
 	if (to_u32(argv[1], &args.block_sectors) || to_number(argv[2], &args.fast_sectors) ||
 	    to_number(argv[3], &args.slow_sectors) || to_u32(argv[4], &args.journal_blocks) ||
 	    to_u32(argv[5], &seed))
 		return -EINVAL;
-	r = tier_mdtest_format(t->meta->bdev, t->fast->bdev, &args);
-	if (r)
-		return r;
-	r = tier_model_reset(&model, seed,
-			     (args.fast_sectors - TIER_DATA_START) / args.block_sectors);
-	return r ? r : say(a, "%u slots", model.nr_slots);
+	return format(t, &args, seed, a);
+}
+
+static int do_tiered(struct mdtest *t, char **argv, struct answer *a)
+{
+	struct tier_format_args args = { .nr_tiers = t->nr_devs };
+	u32 seed;
+
+	if (to_u32(argv[1], &args.block_sectors) || to_u32(argv[2], &args.journal_blocks) ||
+	    to_u32(argv[3], &seed))
+		return -EINVAL;
+	return format(t, &args, seed, a);
 }
 
 static int do_model(struct mdtest *t, char **argv, struct answer *a)
@@ -294,7 +328,12 @@ static int do_verify(struct mdtest *t, char **argv, struct answer *a)
 
 static int do_activate(struct mdtest *t, char **argv, struct answer *a)
 {
-	return tier_metadata_activate(t->md, argv[1] ? NULL : t->fast->bdev, false);
+	struct block_device *devs[TIER_MAX_DEVS];
+
+	bdevs(t, devs);
+	if (argv[1])
+		devs[0] = NULL;
+	return tier_metadata_activate(t->md, devs, false);
 }
 
 static int run_one(struct mdtest *t)
@@ -334,11 +373,12 @@ static int do_checkpoint(struct mdtest *t, char **argv, struct answer *a)
 /* What a smaller geometry cuts off is free, and transactions stay below. */
 static int do_resize(struct mdtest *t, char **argv, struct answer *a)
 {
-	struct tier_geometry g = tier_metadata_sb(t->md)->geometry;
+	static struct tier_geometry g;
 	u64 fast, slow;
 	u32 s;
 	int r;
 
+	g = tier_metadata_sb(t->md)->geometry;
 	if (to_number(argv[1], &fast) || to_number(argv[2], &slow) ||
 	    tier_geometry_resize(&g, fast, slow))
 		return -EINVAL;
@@ -349,6 +389,46 @@ static int do_resize(struct mdtest *t, char **argv, struct answer *a)
 		memset(&model.records[s], 0, sizeof(model.records[s]));
 	model.nr_slots = min_t(u64, model.nr_slots, g.nr_slots);
 	return say(a, "%llu slots", g.nr_slots);
+}
+
+/*
+ * The tiers of the table take the place of those so far.  Those that are left out must have no mapped slots;
+ * new ones get their header first.
+ */
+static int do_change(struct mdtest *t, char **argv, struct answer *a)
+{
+	static struct tier_change tiers[TIER_MDTEST_DEVS];
+	static struct tier_geometry g;
+	const char *why;
+	u32 i;
+	int r = 0;
+
+	for (i = 0; i < t->nr_devs; i++) {
+		tiers[i].sectors = bdev_nr_sectors(t->devs[i]->bdev);
+		tiers[i].was = TIER_NEW_TIER;
+		get_random_bytes(tiers[i].uuid, sizeof(tiers[i].uuid));
+		if (!argv[1 + i] || (strcmp(argv[1 + i], "-") && to_u32(argv[1 + i], &tiers[i].was)))
+			return -EINVAL;
+	}
+	why = tier_geometry_change(&g, &tier_metadata_sb(t->md)->geometry, t->nr_devs, tiers,
+				   tier_metadata_sb(t->md)->geometry.nr_sectors);
+	if (why)
+		return say(a, "%s", why);
+	for (i = 0; i < t->nr_devs && !r; i++)
+		if (tiers[i].was == TIER_NEW_TIER)
+			r = tier_metadata_attach_dev(t->md, &g, i, t->devs[i]->bdev);
+	if (!r)
+		r = tier_metadata_resize(t->md, &g, false);
+	return r ? r : say(a, "%llu slots in %u pieces", g.nr_slots, g.nr_extents);
+}
+
+static int do_flags(struct mdtest *t, char **argv, struct answer *a)
+{
+	u32 index, flags;
+
+	if (to_u32(argv[1], &index) || to_u32(argv[2], &flags))
+		return -EINVAL;
+	return tier_metadata_set_dev_flags(t->md, index, TIER_DEV_EVACUATE, flags);
 }
 
 static int do_mode(struct mdtest *t, char **argv, struct answer *a)
@@ -366,16 +446,40 @@ static u32 stop_hint(void *context, tier_slot_t slot)
 static int do_stop(struct mdtest *t, char **argv, struct answer *a)
 {
 	static struct tier_fingerprint fp[TIER_MAX_DEVS];
+	const struct tier_sb *sb = tier_metadata_sb(t->md);
+	u32 i;
 
+	memset(fp, 0, sizeof(fp));
+	for (i = 0; i < t->nr_devs; i++)
+		if (sb->geometry.devs[i].flags & TIER_DEV_NO_HEADER &&
+		    tier_fingerprint_read(t->devs[i]->bdev, bdev_nr_sectors(t->devs[i]->bdev),
+					  tier_csum_seed(sb->uuid), &fp[i]))
+			return -EIO;
 	return tier_metadata_stop(t->md, argv[1], stop_hint, NULL, fp);
 }
 
-static int do_check_fast(struct mdtest *t, char **argv, struct answer *a)
+static int do_check_dev(struct mdtest *t, char **argv, struct answer *a)
 {
 	const char *why;
-	int r = tier_metadata_check_fast(t->md, t->fast->bdev, &why);
+	u32 index, dev;
+	int r;
 
+	if (to_u32(argv[1], &index) || to_u32(argv[2] ?: argv[1], &dev) || dev >= t->nr_devs)
+		return -EINVAL;
+	r = tier_metadata_check_dev(t->md, index, t->devs[dev]->bdev, &why);
 	return r ? say(a, "%d %s", r, why) : say(a, "good");
+}
+
+static int do_find_dev(struct mdtest *t, char **argv, struct answer *a)
+{
+	const char *why;
+	u32 dev;
+	int r;
+
+	if (to_u32(argv[1], &dev) || dev >= t->nr_devs)
+		return -EINVAL;
+	r = tier_metadata_find_dev(t->md, t->devs[dev]->bdev, &why);
+	return r < 0 ? say(a, "%d %s", r, why) : say(a, "%d", r);
 }
 
 static int do_unchanged(struct mdtest *t, char **argv, struct answer *a)
@@ -387,10 +491,11 @@ static int do_info(struct mdtest *t, char **argv, struct answer *a)
 {
 	const struct tier_sb *sb = tier_metadata_sb(t->md);
 	struct tier_metadata_info i;
-	char sb_text[64];
+	char sb_text[96];
 
-	snprintf(sb_text, sizeof(sb_text), "generation %llu clean %d mode %u", sb->generation,
-		 !!(sb->flags & TIER_SB_CLEAN), sb->mode);
+	snprintf(sb_text, sizeof(sb_text), "generation %llu clean %d mode %u flags %u,%u,%u", sb->generation,
+		 !!(sb->flags & TIER_SB_CLEAN), sb->mode, sb->geometry.devs[0].flags, sb->geometry.devs[1].flags,
+		 sb->geometry.devs[2].flags);
 	tier_metadata_info(t->md, &i);
 	return say(a, "used %llu/%llu commits %llu checkpoints %llu failed %d needs_check %d %s",
 		   i.journal_used, i.journal_blocks, i.commits, i.checkpoints, i.failed,
@@ -405,7 +510,7 @@ static int do_fingerprint(struct mdtest *t, char **argv, struct answer *a)
 
 	if (to_u32(argv[1], &seed))
 		return -EINVAL;
-	r = tier_fingerprint_read(t->fast->bdev, bdev_nr_sectors(t->fast->bdev), seed, &fp);
+	r = tier_fingerprint_read(t->devs[0]->bdev, bdev_nr_sectors(t->devs[0]->bdev), seed, &fp);
 	return r ? r : say(a, "%llu %08x %08x", fp.sectors, fp.head, fp.samples);
 }
 
@@ -415,6 +520,7 @@ static const struct command {
 	int (*run)(struct mdtest *t, char **argv, struct answer *a);
 } commands[] = {
 	{ "format", false, do_format },
+	{ "tiered", false, do_tiered },
 	{ "model", false, do_model },
 	{ "open", false, do_open },
 	{ "verify", false, do_verify },
@@ -426,7 +532,10 @@ static const struct command {
 	{ "mode", true, do_mode },
 	{ "stop", true, do_stop },
 	{ "close", true, do_close },
-	{ "check_fast", true, do_check_fast },
+	{ "check_dev", true, do_check_dev },
+	{ "find_dev", true, do_find_dev },
+	{ "change", true, do_change },
+	{ "flags", true, do_flags },
 	{ "unchanged", true, do_unchanged },
 	{ "info", true, do_info },
 	{ "fingerprint", false, do_fingerprint },
@@ -470,8 +579,8 @@ static void mdtest_free(struct dm_target *ti, struct mdtest *t)
 {
 	if (t->md)
 		tier_metadata_close(t->md);
-	if (t->fast)
-		dm_put_device(ti, t->fast);
+	while (t->nr_devs)
+		dm_put_device(ti, t->devs[--t->nr_devs]);
 	if (t->meta)
 		dm_put_device(ti, t->meta);
 	kfree(t);
@@ -482,8 +591,8 @@ static int mdtest_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	struct mdtest *t;
 	int r;
 
-	if (argc != 2) {
-		ti->error = "two devices are needed";
+	if (argc < 2 || argc > 1 + TIER_MDTEST_DEVS) {
+		ti->error = "two to five devices are needed";
 		return -EINVAL;
 	}
 	t = kzalloc(sizeof(*t), GFP_KERNEL);
@@ -491,8 +600,11 @@ static int mdtest_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 		return -ENOMEM;
 	mutex_init(&t->lock);
 	r = dm_get_device(ti, argv[0], dm_table_get_mode(ti->table), &t->meta);
-	if (!r)
-		r = dm_get_device(ti, argv[1], dm_table_get_mode(ti->table), &t->fast);
+	while (!r && t->nr_devs < argc - 1) {
+		r = dm_get_device(ti, argv[1 + t->nr_devs], dm_table_get_mode(ti->table), &t->devs[t->nr_devs]);
+		if (!r)
+			t->nr_devs++;
+	}
 	if (r) {
 		ti->error = "no such device";
 		mdtest_free(ti, t);

@@ -65,6 +65,8 @@ static void random_record(u64 *state, const struct tier_geometry *g, struct tier
 	rec->block = tier_to_block(random_below(state, (u32)g->nr_blocks - 1));
 	rec->valid = next_random(state) & tier_granule_mask(0, g->nr_granules - 1);
 	rec->dirty = next_random(state) & rec->valid;
+	if (g->exclusive)
+		rec->dirty = rec->valid;
 }
 
 static void put_slot(struct tier_model *m, const struct tier_geometry *g, u64 *state,
@@ -73,6 +75,8 @@ static void put_slot(struct tier_model *m, const struct tier_geometry *g, u64 *s
 	u32 slot = random_below(state, m->nr_slots);
 
 	random_record(state, g, &m->records[slot]);
+	if (tier_slot_dev(g, tier_to_slot(slot)) == TIER_EXTENT_HOLE)
+		memset(&m->records[slot], 0, sizeof(m->records[slot]));
 	if (md)
 		tier_metadata_add_slot(md, tier_to_slot(slot), &m->records[slot]);
 }
