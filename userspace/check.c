@@ -19,7 +19,7 @@
  * @force: also if the device is in use
  * @clear: take the mark "needs check" off if nothing else is wrong
  * @cleared: that was done
- * @nr_devs: 1 or NR_DEVS
+ * @nr: of the devices given: 1, or all
  * @devs: the metadata device is always number DEV_META
  * @audit: result
  * @why: sentence of the first failure
@@ -29,7 +29,8 @@ struct check {
 	bool force;
 	bool clear;
 	bool cleared;
-	struct bdev devs[NR_DEVS];
+	unsigned int nr;
+	struct bdev devs[MAX_DEVS];
 	struct audit audit;
 	char why[TEXT_LEN];
 };
@@ -39,31 +40,32 @@ static unsigned long long ull(u64 v)
 	return v;
 }
 
-static int open_devices(struct check *c, int nr, char **paths)
+static int open_devices(struct check *c, char **paths)
 {
-	int i, r;
+	unsigned int i;
+	int r;
 
-	if (nr == NR_DEVS)
-		r = devices_identify(c->devs, paths, c->why);
+	if (c->nr > 1)
+		r = devices_identify(c->devs, c->nr, paths, c->why);
 	else
 		r = bdev_identify(&c->devs[DEV_META], paths[0], c->why);
 	if (!r)
 		r = devices_refuse_live(&c->devs[DEV_META], c->force, c->why);
-	for (i = 0; !r && i < NR_DEVS; i++)
+	for (i = 0; !r && i < MAX_DEVS; i++)
 		if (c->devs[i].path)
 			r = bdev_open(&c->devs[i],
 				      c->clear && i == DEV_META ? BDEV_WRITE | BDEV_EXCLUSIVE : 0, c->why);
-	if (!r && nr == NR_DEVS)
-		r = devices_order(c->devs, c->why);
+	if (!r && c->nr > 1)
+		r = devices_order(c->devs, c->nr, c->why);
 	return r;
 }
 
 static int audit(struct check *c)
 {
-	const struct bdev *ssd = c->devs[DEV_SSD].path ? &c->devs[DEV_SSD] : NULL;
-	const struct bdev *hdd = c->devs[DEV_HDD].path ? &c->devs[DEV_HDD] : NULL;
+	const struct bdev *data[MAX_DEVS];
 
-	return audit_run(&c->audit, &c->devs[DEV_META], ssd, hdd, &tool_cancelled, c->why);
+	devices_data(c->devs, c->nr, data);
+	return audit_run(&c->audit, &c->devs[DEV_META], c->nr > 1 ? data : NULL, &tool_cancelled, c->why);
 }
 
 /* the mark is the one thing that is wrong: take it off, and look again */
@@ -151,6 +153,22 @@ static void print_finding(const struct audit_finding *f)
 	printf(": %s\n", f->text);
 }
 
+static void print_tiers(const struct audit *a)
+{
+	const struct tier_geometry *g = &a->sb.geometry;
+	char uuid[37];
+	u32 i;
+
+	for (i = 0; i < g->nr_devs; i++) {
+		const struct tier_dev_geometry *d = &g->devs[i];
+
+		printf("tier %-2u       %llu of %llu slots used, %llu pinned, %s%s\n", i, ull(a->tier_used[i]),
+		       ull(d->nr_slots), ull(a->tier_pinned[i]),
+		       d->flags & TIER_DEV_NO_HEADER ? "without header" : text_uuid(d->uuid, uuid),
+		       d->flags & TIER_DEV_EVACUATE ? "; is to be emptied" : "");
+	}
+}
+
 static void print_summary(const struct check *c)
 {
 	const struct tier_sb *sb = &c->audit.sb;
@@ -161,10 +179,13 @@ static void print_summary(const struct check *c)
 	printf("mode          %s\n", tier_mode_name(sb->mode));
 	printf("size          %s, blocks of %s\n", text_size(g->nr_sectors * 512, a),
 	       text_size((u64)g->block_sectors * 512, b));
-	printf("slots         %llu of %llu used, %llu dirty (%s), %llu pinned\n",
-	       ull(c->audit.used_slots), ull(g->nr_slots), ull(c->audit.dirty_slots),
-	       text_size(c->audit.dirty_granules * g->granule_sectors * 512, a),
-	       ull(c->audit.pinned_slots));
+	if (g->exclusive)
+		print_tiers(&c->audit);
+	else
+		printf("slots         %llu of %llu used, %llu dirty (%s), %llu pinned\n",
+		       ull(c->audit.used_slots), ull(g->nr_slots), ull(c->audit.dirty_slots),
+		       text_size(c->audit.dirty_granules * g->granule_sectors * 512, a),
+		       ull(c->audit.pinned_slots));
 	if (c->audit.journal_good)
 		printf("journal       %llu of %llu blocks, %llu transactions\n",
 		       ull(c->audit.scan.used_blocks), ull(g->journal_blocks),
@@ -217,6 +238,28 @@ static void json_findings(struct json *j, const struct audit *a)
 	json_array_end(j);
 }
 
+static void json_tiers(struct json *j, const struct audit *a)
+{
+	const struct tier_geometry *g = &a->sb.geometry;
+	char uuid[37];
+	u32 i;
+
+	json_array(j, "tiers");
+	for (i = 0; i < g->nr_devs; i++) {
+		const struct tier_dev_geometry *d = &g->devs[i];
+
+		json_object(j, NULL);
+		json_string(j, "uuid", d->flags & TIER_DEV_NO_HEADER ? NULL : text_uuid(d->uuid, uuid));
+		json_u64(j, "sectors", d->sectors);
+		json_u64(j, "slots", d->nr_slots);
+		json_u64(j, "used_slots", a->tier_used[i]);
+		json_u64(j, "pinned_slots", a->tier_pinned[i]);
+		json_bool(j, "evacuate", d->flags & TIER_DEV_EVACUATE);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void json_contents(struct json *j, const struct audit *a)
 {
 	const struct tier_sb *sb = &a->sb;
@@ -243,6 +286,8 @@ static void json_contents(struct json *j, const struct audit *a)
 	json_u64(j, "journal_transactions", a->journal_good ? a->scan.nr_txns : 0);
 	json_u64(j, "format_time", sb->format_time);
 	json_u64(j, "stop_time", sb->stop_time);
+	if (g->exclusive)
+		json_tiers(j, a);
 }
 
 static void print_json(const struct check *c, int r)
@@ -297,8 +342,9 @@ static int run_check(int argc, char **argv)
 		{ "clear-needs-check", no_argument, NULL, CLEAR },
 		TOOL_OPTIONS
 	};
-	struct check c = { .devs = { { .fd = -1 }, { .fd = -1 }, { .fd = -1 } } };
+	struct check c = { };
 	int o, r, code = TOOL_CONTINUE;
+	unsigned int i;
 
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == JSON)
@@ -317,11 +363,16 @@ static int run_check(int argc, char **argv)
 		return tool_usage(&verb_check);
 	}
 	argc -= optind;
-	if (argc != 1 && argc != NR_DEVS) {
-		text_error("it takes METADATA, or SSD HDD METADATA");
+	if (argc != 1 && argc < NR_DEVS) {
+		text_error("it takes METADATA, or SSD HDD METADATA, and perhaps further tiers behind them");
 		return tool_usage(&verb_check);
 	}
-	r = open_devices(&c, argc, argv + optind);
+	if (argc != 1 && !devices_count_is_right(argc))
+		return tool_usage(&verb_check);
+	c.nr = (unsigned int)argc;
+	for (i = 0; i < MAX_DEVS; i++)
+		c.devs[i].fd = -1;
+	r = open_devices(&c, argv + optind);
 	if (!r)
 		r = audit(&c);
 	if (!r && c.clear)
@@ -332,14 +383,14 @@ static int run_check(int argc, char **argv)
 		print_text(&c, r);
 	code = exit_code(&c, r);
 	audit_free(&c.audit);
-	devices_close(c.devs);
+	devices_close(c.devs, MAX_DEVS);
 	return code;
 }
 
 const struct verb verb_check = {
 	.name = "check",
 	.synopsis = "[--json] [--force | --clear-needs-check] METADATA\n"
-		    "[--json] [--force | --clear-needs-check] SSD HDD METADATA",
+		    "[--json] [--force | --clear-needs-check] SSD HDD METADATA [TIER...]",
 	.summary = "check the metadata of a tier device; changes nothing without being told",
 	.help =
 "  --json               output for programs\n"

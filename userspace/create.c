@@ -16,44 +16,45 @@
 
 /* ---- create ---- */
 
-static int refuse_files(const struct bdev *devs, char *why)
+static int refuse_files(const struct bdev *devs, unsigned int nr, char *why)
 {
 	unsigned int i;
 
-	for (i = 0; i < NR_DEVS; i++)
+	for (i = 0; i < nr; i++)
 		if (!devs[i].is_block)
 			return text_why(why, -ENOTBLK, "%s %.400s is a file, not a block device",
-					device_names[i], devs[i].path);
+					device_name(i), devs[i].path);
 	return 0;
 }
 
-static int create_device(const char *name, char **paths, const struct table_options *opt)
+static int create_device(const char *name, char **paths, unsigned int nr, const struct table_options *opt)
 {
+	bool accept_new = table_feature(opt, "accept_new_fast") || table_feature(opt, "accept_new_tier");
 	char why[TEXT_LEN], uuid[37], *dm_uuid = NULL, *params = NULL;
-	struct bdev devs[NR_DEVS];
+	struct bdev devs[MAX_DEVS];
 	uint64_t sectors = 0;
 	unsigned int i;
 	struct audit a;
 	int r, code;
 
-	r = devices_open_sb(devs, paths, table_feature(opt, "accept_new_fast"), &a, why);
+	r = devices_open_sb(devs, nr, paths, accept_new, &a, why);
 	if (!r)
-		r = refuse_files(devs, why);
+		r = refuse_files(devs, nr, why);
 	if (!r) {
 		/* the kernel takes a UUID once: the same metadata can't be started twice */
 		dm_uuid = text_format("TIER-%s", text_uuid(a.sb.uuid, uuid));
 		r = mapper_check_free(name, dm_uuid, why);
 	}
 	/* the kernel would say no more than that it is busy */
-	for (i = 0; !r && i < NR_DEVS; i++)
+	for (i = 0; !r && i < nr; i++)
 		r = devices_refuse_held(devs, i, why);
 	code = tool_exit_code(r);
 	if (!r) {
-		sectors = table_sectors(&a.sb, &devs[DEV_SSD], &devs[DEV_HDD], opt);
-		params = table_params(&a.sb, paths, opt, why);
+		sectors = table_sectors(&a.sb, devs, nr, opt);
+		params = table_params(&a.sb, paths, nr, opt, why);
 		code = params ? TOOL_OK : TOOL_USAGE;
 	}
-	devices_close(devs);
+	devices_close(devs, nr);
 	if (code == TOOL_OK) {
 		r = mapper_create(name, dm_uuid, sectors, params, why);
 		code = tool_exit_code(r);
@@ -79,23 +80,25 @@ static int run_create(int argc, char **argv)
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1)
 		if (!table_option(&opt, o, optarg))
 			tool_common_option(&verb_create, o, &code);
-	if (code == TOOL_CONTINUE && argc - optind != 1 + NR_DEVS) {
-		text_error("it takes a name and three devices: NAME SSD HDD METADATA");
+	if (code == TOOL_CONTINUE && argc - optind < 1 + NR_DEVS) {
+		text_error("it takes a name and three devices, NAME SSD HDD METADATA, and perhaps further tiers behind them");
 		code = tool_usage(&verb_create);
 	}
+	if (code == TOOL_CONTINUE && !devices_count_is_right(argc - optind - 1))
+		code = tool_usage(&verb_create);
 	if (code == TOOL_CONTINUE && mapper_name(argv[optind], why)) {
 		text_error("%s", why);
 		code = TOOL_USAGE;
 	}
 	if (code == TOOL_CONTINUE)
-		code = create_device(argv[optind], argv + optind + 1, &opt);
+		code = create_device(argv[optind], argv + optind + 1, (unsigned int)(argc - optind - 1), &opt);
 	table_options_free(&opt);
 	return code;
 }
 
 const struct verb verb_create = {
 	.name = "create",
-	.synopsis = TABLE_SYNOPSIS " NAME SSD HDD METADATA",
+	.synopsis = TABLE_SYNOPSIS " NAME SSD HDD METADATA [TIER...]",
 	.summary = "start a tier device",
 	.help = TABLE_HELP,
 	.run = run_create,

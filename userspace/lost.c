@@ -153,7 +153,7 @@ static int list_lost(const char *path, bool json, bool force)
 	if (!r)
 		r = bdev_open(&meta, 0, why);
 	if (!r)
-		r = audit_run(&a, &meta, NULL, NULL, &tool_cancelled, why);
+		r = audit_run(&a, &meta, NULL, &tool_cancelled, why);
 	if (!r && !a.records) {
 		text_why(why, 0, "%s is damaged: dmtier check says how", path);
 		r = -EILSEQ;

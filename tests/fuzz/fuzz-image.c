@@ -122,6 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct image *im, *from, *before;
 	struct bdev meta, ssd;
+	const struct bdev *devs[3] = { NULL };
 	char why[TEXT_LEN] = "";
 	struct audit a;
 	uint8_t how, len;
@@ -147,8 +148,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	bytes = how & 8 ? im->bytes * len / 256 / 512 * 512 : im->bytes;
 	meta = image_bdev("meta", im->meta, bytes);
 	/* only its first block is read */
+	devs[0] = &ssd;
 	ssd = image_bdev("ssd", im->ssd, (TIER_DATA_START + (u64)IMAGE_SLOTS * im->sb.geometry.block_sectors) * 512);
-	r = audit_run(&a, &meta, how & 4 ? &ssd : NULL, NULL, &fuzz_cancel, why);
+	r = audit_run(&a, &meta, how & 4 ? devs : NULL, &fuzz_cancel, why);
 	fuzz_assert(r == 0 || r == -ENODATA || r == -EPROTONOSUPPORT || r == -EILSEQ);
 	fuzz_assert(!r == !*why);
 	fuzz_check_findings(&a);

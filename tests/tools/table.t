@@ -26,9 +26,9 @@ like "$OUT" " 128 4 writethrough no_discard_passdown dirty_high 60 " "--feature"
 
 # what the parser doesn't like comes with its own sentence
 dmtier_is 16 "unknown mode" table --mode fast ssd hdd meta
-like "$ERR" "unknown mode 'fast': it is writeback, writethrough, writearound or passthrough$" "... says which there are"
+like "$ERR" "unknown mode 'fast': it is writeback, writethrough, writearound, passthrough or tiered$" "... says which there are"
 dmtier_is 16 "nickname of a mode" table --mode WB ssd hdd meta
-like "$ERR" "unknown mode 'WB': it is .*passthrough; maybe you mean writeback$" "... says what is meant"
+like "$ERR" "unknown mode 'WB': it is .*tiered; maybe you mean writeback$" "... says what is meant"
 dmtier_is 16 "another spelling" table --mode write-through ssd hdd meta
 like "$ERR" "maybe you mean writethrough" "... says what is meant"
 dmtier_is 16 "mode of another kind" table --mode tiered ssd hdd meta

@@ -36,9 +36,10 @@ static int look(struct audit *a, u64 bytes)
 	struct bdev meta = image_bdev("meta", im.meta, bytes);
 	struct bdev ssd = image_bdev("ssd", im.ssd, (TIER_DATA_START +
 				     (u64)IMAGE_SLOTS * im.sb.geometry.block_sectors) * 512);
+	const struct bdev *data[] = { &ssd, NULL, NULL };
 	char why[TEXT_LEN] = "";
 	double start = now();
-	int r = audit_run(a, &meta, &ssd, NULL, &cancel, why);
+	int r = audit_run(a, &meta, data, &cancel, why);
 
 	fx_check(!r == !*why, "result %d, '%s'", r, why);
 	if (now() - start > slowest)

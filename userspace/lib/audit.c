@@ -18,8 +18,9 @@
  * struct walk - state of a running audit
  * @a: result
  * @meta: metadata device
- * @ssd: fast device, or NULL
- * @hdd: slow device, or NULL
+ * @ssd: fast device of a cache, or NULL
+ * @hdd: its slow device, or NULL
+ * @tiers: of a tiered device, in the order given; NULL ends the list
  * @cancel: polled
  * @g: geometry in force
  * @seed: of the checksums
@@ -40,6 +41,7 @@ struct walk {
 	const struct bdev *meta;
 	const struct bdev *ssd;
 	const struct bdev *hdd;
+	const struct bdev *tiers[TIER_MAX_DEVS + 1];
 	const volatile int *cancel;
 	const struct tier_geometry *g;
 	u32 seed;
@@ -203,16 +205,17 @@ static bool generation_fits(const struct tier_sb *sb, u64 generation)
 	return (sb->flags & TIER_SB_ACTIVATING) && generation + 1 == sb->generation;
 }
 
-static int compare_header(const struct tier_sb *sb, const struct tier_dev_header *h,
+/* is it the header of device @i, and is that up to date?  A tier may have had another place when it was written */
+static int compare_header(const struct tier_sb *sb, const struct tier_dev_header *h, u32 i,
 			  const char *path, char *why)
 {
-	const struct tier_dev_geometry *d = &sb->geometry.devs[0];
+	const struct tier_dev_geometry *d = &sb->geometry.devs[i];
 	char theirs[37];
 
 	if (memcmp(h->uuid, sb->uuid, sizeof(h->uuid)))
 		return text_why(why, -ENODEV, "%s belongs to another tier device, %s", path,
 				text_uuid(h->uuid, theirs));
-	if (memcmp(h->dev_uuid, d->uuid, sizeof(h->dev_uuid)) || h->index)
+	if (memcmp(h->dev_uuid, d->uuid, sizeof(h->dev_uuid)) || (h->index != i && !sb->geometry.exclusive))
 		return text_why(why, -ENODEV, "%s is another device of this tier device, %s", path,
 				text_uuid(h->dev_uuid, theirs));
 	/* its number of slots may be from before a change of size: the next activation writes it */
@@ -228,34 +231,71 @@ static int compare_header(const struct tier_sb *sb, const struct tier_dev_header
 	return 0;
 }
 
-int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *why)
+/* 0; -ENODATA: there is none; -EILSEQ, -EIO */
+static int read_header(const struct bdev *dev, struct tier_dev_header *h, char *why)
 {
-	struct tier_dev_header h;
 	const char *bad = NULL;
 	enum tier_verify v;
 	void *buf;
 	int r;
 
+	buf = bdev_alloc(TIER_META_BLOCK_SIZE);
+	r = bdev_read(dev, buf, TIER_META_BLOCK_SIZE, 0);
+	if (r) {
+		free(buf);
+		return text_why(why, -EIO, "%s: cannot read its header: %s", dev->path,
+				strerror(-r));
+	}
+	v = tier_unpack_dev_header(buf, h, &bad);
+	free(buf);
+	if (v == TIER_OK)
+		return 0;
+	if (v == TIER_BLANK || v == TIER_NOT_OURS)
+		return -ENODATA;
+	return text_why(why, -EILSEQ, "%s: its header: %s", dev->path,
+			bad ? bad : tier_verify_text(v));
+}
+
+int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *why)
+{
+	struct tier_dev_header h;
+	int r;
+
 	if (ssd->bytes < TIER_META_BLOCK_SIZE)
 		return text_why(why, -ENODEV, "%s is too small for the fast device of a tier device",
 				ssd->path);
-	buf = bdev_alloc(TIER_META_BLOCK_SIZE);
-	r = bdev_read(ssd, buf, TIER_META_BLOCK_SIZE, 0);
-	if (r) {
-		free(buf);
-		return text_why(why, -EIO, "%s: cannot read its header: %s", ssd->path,
-				strerror(-r));
-	}
-	v = tier_unpack_dev_header(buf, &h, &bad);
-	free(buf);
-	if (v == TIER_OK)
-		return compare_header(sb, &h, ssd->path, why);
-	if (v == TIER_BLANK || v == TIER_NOT_OURS)
+	r = read_header(ssd, &h, why);
+	if (r == -ENODATA)
 		return text_why(why, -ENODEV,
 				"%s is not the fast device of a tier device: it has no header",
 				ssd->path);
-	return text_why(why, -EILSEQ, "%s: its header: %s", ssd->path,
-			bad ? bad : tier_verify_text(v));
+	return r ? r : compare_header(sb, &h, 0, ssd->path, why);
+}
+
+int audit_find_tier(const struct tier_sb *sb, const struct bdev *dev, char *why)
+{
+	const struct tier_geometry *g = &sb->geometry;
+	struct tier_dev_header h;
+	char theirs[37];
+	u32 i;
+	int r;
+
+	r = dev->bytes < TIER_META_BLOCK_SIZE ? -ENODATA : read_header(dev, &h, why);
+	if (r == -ENODATA)
+		return text_why(why, r, "%s is no tier of a tiered device: it has no header", dev->path);
+	if (r)
+		return r;
+	if (memcmp(h.uuid, sb->uuid, sizeof(h.uuid)))
+		return text_why(why, -ENODEV, "%s belongs to another tier device, %s", dev->path,
+				text_uuid(h.uuid, theirs));
+	for (i = 0; i < g->nr_devs; i++)
+		if (!memcmp(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid)))
+			break;
+	if (i == g->nr_devs)
+		return text_why(why, -ENODEV, "%s was a tier of this tiered device once, and is none any more",
+				dev->path);
+	r = compare_header(sb, &h, i, dev->path, why);
+	return r ? r : (int)i;
 }
 
 /* CRC32C of the first 64 KiB, as the fingerprint has it; false if it can't be read */
@@ -296,6 +336,65 @@ static void report_changed(struct walk *w, const char *path, const char *what)
 	else
 		find(w->a, AUDIT_NOTE, "slow device", -1, -1,
 		     "%s %s since the last stop: the copies on the SSD will be dropped", path, what);
+}
+
+/* a tier without header: is it as it was at the last stop? */
+static void audit_headless(struct walk *w, u32 i, const struct bdev *dev)
+{
+	const struct tier_fingerprint *fp = &w->a->sb.fp[i];
+	u32 csum;
+
+	if (!w->clean || !fp->sectors || dev->bytes / 512 < fp->sectors)
+		return;
+	if (!read_head_csum(dev, &csum))
+		mismatch(w, "tier", "a tier cannot be read", "tier %u, %s: cannot read its start", i, dev->path);
+	else if (csum != fp->head)
+		mismatch(w, "tier", "a tier was changed since the last stop, or is another device",
+			 "tier %u, %s was written to since the last stop: the target starts only with feature accept_changed_slow",
+			 i, dev->path);
+}
+
+static void audit_tier(struct walk *w, const struct bdev *dev, bool *found)
+{
+	const struct tier_geometry *g = w->g;
+	char why[TEXT_LEN];
+	int i = audit_find_tier(&w->a->sb, dev, why);
+	u32 k;
+
+	/* what has no header can only be the tier that has none */
+	for (k = 0; i == -ENODATA && k < g->nr_devs; k++)
+		if (g->devs[k].flags & TIER_DEV_NO_HEADER && !found[k])
+			i = (int)k;
+	if (i == -EILSEQ) {
+		find(w->a, AUDIT_ERROR, "device header", -1, -1, "%s", why);
+	} else if (i < 0) {
+		mismatch(w, "device header", i == -ESTALE ? "a tier and this metadata are not of the same time" :
+			 i == -EIO ? "a tier cannot be read" : "a device is no tier of this metadata", "%s", why);
+	} else {
+		found[i] = true;
+		if (dev->bytes / 512 < g->devs[i].sectors)
+			mismatch(w, "tier", "a tier has become smaller", "tier %d, %s has %llu sectors, it had %llu: the target will not start",
+				 i, dev->path, ull(dev->bytes / 512), ull(g->devs[i].sectors));
+		else if (g->devs[i].flags & TIER_DEV_NO_HEADER)
+			audit_headless(w, (u32)i, dev);
+	}
+}
+
+static int audit_tiers(struct walk *w)
+{
+	bool found[TIER_MAX_DEVS] = { };
+	char uuid[37];
+	u32 i;
+
+	if (!w->tiers[0])
+		return 0;
+	for (i = 0; w->tiers[i]; i++)
+		audit_tier(w, w->tiers[i], found);
+	for (i = 0; i < w->g->nr_devs; i++)
+		if (!found[i] && w->a->tier_used[i])
+			mismatch(w, "tier", "a tier is missing", "tier %u (%s) is not among the devices given, and %llu blocks are on it",
+				 i, text_uuid(w->g->devs[i].uuid, uuid), ull(w->a->tier_used[i]));
+	return 0;
 }
 
 static int audit_slow_device(struct walk *w)
@@ -523,7 +622,8 @@ static const char *slots_wrong(const struct walk *w, u64 page, void *buf)
 	if (!nr_fits(w, page, buf))
 		return "has a wrong number of records";
 	for (i = 0; i < nr; i++)
-		if (tier_unpack_record(w->g, tier_page_record(w->g, buf, i), &rec) != TIER_OK)
+		if (tier_unpack_slot_record(w->g, tier_to_slot((u32)(page * w->g->records_per_page + i)),
+					    tier_page_record(w->g, buf, i), &rec) != TIER_OK)
 			return "holds a record that makes no sense";
 	return NULL;
 }
@@ -737,8 +837,15 @@ static u64 hash_block(u64 block, u32 bits)
 	return (block + 1) * 0x9e3779b97f4a7c15ULL >> (64 - bits);
 }
 
-static void count_record(struct audit *a, const struct tier_record *rec)
+static void count_record(struct audit *a, u64 slot, const struct tier_record *rec)
 {
+	const struct tier_geometry *g = &a->sb.geometry;
+	u32 dev = tier_slot_dev(g, tier_to_slot((u32)slot));
+
+	if (g->exclusive && dev < g->nr_devs) {
+		a->tier_used[dev]++;
+		a->tier_pinned[dev] += !!(rec->flags & TIER_REC_PINNED);
+	}
 	a->used_slots++;
 	a->pinned_slots += !!(rec->flags & TIER_REC_PINNED);
 	a->dirty_slots += !!rec->dirty;
@@ -768,7 +875,7 @@ static int audit_mapping(struct walk *w)
 			r = -EINTR;
 			break;
 		}
-		count_record(w->a, rec);
+		count_record(w->a, s, rec);
 		for (at = hash_block(block, bits); table[at]; at = (at + 1) & mask)
 			if (tier_from_block(w->a->records[table[at] - 1].block) == block)
 				break;
@@ -818,13 +925,27 @@ static void walk_free(struct walk *w)
 	free(w->cache[1]);
 }
 
-int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd,
-	      const struct bdev *hdd, const volatile int *cancel, char *why)
+static void set_data(struct walk *w, const struct bdev *const *data)
+{
+	u32 i;
+
+	if (w->g->exclusive) {
+		for (i = 0; data && i < TIER_MAX_DEVS && data[i]; i++)
+			w->tiers[i] = data[i];
+		return;
+	}
+	w->ssd = data ? data[0] : NULL;
+	w->hdd = w->ssd ? data[1] : NULL;
+}
+
+int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *const *data,
+	      const volatile int *cancel, char *why)
 {
 	/* pages come after the journal, what depends on the dirty data after the mapping */
 	static int (*const steps[])(struct walk * w) = {
 		audit_flags,   audit_fast,  audit_journal, audit_intent,    audit_slot_pages,
 		apply_journal, audit_hints, audit_mapping, audit_fast_size, audit_slow_device,
+		audit_tiers,
 	};
 	struct walk *w;
 	unsigned int i;
@@ -847,8 +968,7 @@ int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd,
 	w->g = &a->sb.geometry;
 	w->seed = tier_csum_seed(a->sb.uuid);
 	w->clean = a->sb.flags & TIER_SB_CLEAN;
-	w->ssd = ssd;
-	w->hdd = hdd;
+	set_data(w, data);
 	for (i = 0; !r && i < sizeof(steps) / sizeof(steps[0]); i++)
 		r = steps[i](w);
 	walk_free(w);

@@ -54,6 +54,8 @@ struct audit_finding {
  * @pinned_slots: of them
  * @dirty_slots: mapped slots with dirty granules
  * @dirty_granules: in all slots
+ * @tier_used: tiered: slots in use on each tier
+ * @tier_pinned: of them
  * @intent_regions: regions marked "copies may disagree"
  * @records: one a slot, what journal and pages say together; NULL if audit_run() did not come so far
  * @mismatch: which devices do not belong together, in short; NULL if all do
@@ -69,6 +71,8 @@ struct audit {
 	u64 pinned_slots;
 	u64 dirty_slots;
 	u64 dirty_granules;
+	u64 tier_used[TIER_MAX_DEVS];
+	u64 tier_pinned[TIER_MAX_DEVS];
 	u64 intent_regions;
 	struct tier_record *records;
 	const char *mismatch;
@@ -92,15 +96,14 @@ int audit_superblock(struct audit *a, const struct bdev *meta, char *why);
  * audit_run() - check everything
  * @a: result, to be freed with audit_free() in any case
  * @meta: metadata device, open
- * @ssd: fast device, open, or NULL
- * @hdd: slow device, open, or NULL
+ * @data: data devices, open, fast to slow; NULL ends the list, or NULL: none
  * @cancel: polled; non-zero ends the audit
  * @why: TEXT_LEN bytes
  *
  * Return: 0: see @a; else as audit_superblock(), or -EINTR.
  */
-int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd,
-	      const struct bdev *hdd, const volatile int *cancel, char *why);
+int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *const *data,
+	      const volatile int *cancel, char *why);
 
 /**
  * audit_fast_device() - is this the fast device that a superblock speaks of?
@@ -113,6 +116,17 @@ int audit_run(struct audit *a, const struct bdev *meta, const struct bdev *ssd,
  * damaged; -EIO.
  */
 int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *why);
+
+/**
+ * audit_find_tier() - which tier of a tiered device is this?
+ * @sb: superblock
+ * @dev: open
+ * @why: TEXT_LEN bytes
+ *
+ * Return: its number; -ENODATA: it has no header; -ENODEV: of another tier device, or no tier any more; -ESTALE: it
+ * missed an activation; -EILSEQ: its header is damaged; -EIO.
+ */
+int audit_find_tier(const struct tier_sb *sb, const struct bdev *dev, char *why);
 
 void audit_free(struct audit *a);
 

@@ -36,6 +36,19 @@ u32 block_size_choose(u64 fast_sectors, u64 slow_sectors)
 	return b;
 }
 
+u32 block_size_choose_tiered(u32 nr_devs, const u64 *dev_sectors)
+{
+	struct tier_geometry g;
+	u32 b = TIER_MIN_TIERED_BLOCK_SECTORS;
+	bool exact;
+
+	while (b < TIER_MAX_BLOCK_SECTORS &&
+	       (tier_geometry_tiered(&g, b, nr_devs, dev_sectors, 0) ||
+		memory_core(&g) + memory_policy(TABLE_TIERED_POLICY, &g, &exact) > MUCH_MEMORY))
+		b *= 2;
+	return tier_geometry_tiered(&g, b, nr_devs, dev_sectors, 0) ? TIER_MIN_TIERED_BLOCK_SECTORS : b;
+}
+
 int block_size_parse(const char *text, u32 *sectors)
 {
 	u64 n;

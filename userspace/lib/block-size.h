@@ -16,6 +16,15 @@
 u32 block_size_choose(u64 fast_sectors, u64 slow_sectors);
 
 /**
+ * block_size_choose_tiered() - a block size for a new tiered device
+ * @nr_devs: tiers
+ * @dev_sectors: their sizes
+ *
+ * 64 KiB, more if the kernel would need more than 512 MiB. Return: in sectors, a legal size.
+ */
+u32 block_size_choose_tiered(u32 nr_devs, const u64 *dev_sectors);
+
+/**
  * block_size_parse() - read a block size
  * @text: as units_parse()
  * @sectors: result

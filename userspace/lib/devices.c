@@ -6,17 +6,40 @@
 #include "signature.h"
 #include "text.h"
 
-const char * const device_names[NR_DEVS] = { "SSD", "HDD", "METADATA" };
+const char *device_name(unsigned int i)
+{
+	static const char * const names[NR_DEVS] = { "SSD", "HDD", "METADATA" };
 
-int devices_identify(struct bdev *devs, char **paths, char *why)
+	return i < NR_DEVS ? names[i] : "TIER";
+}
+
+bool devices_count_is_right(int nr)
+{
+	if (nr > (int)MAX_DEVS)
+		text_error("%d devices are too many: at most %u tiers and METADATA", nr, TIER_MAX_DEVS);
+	else if (nr < NR_DEVS)
+		text_error("it takes three devices, SSD HDD METADATA, and perhaps further tiers behind them");
+	return nr >= NR_DEVS && nr <= (int)MAX_DEVS;
+}
+
+void devices_data(const struct bdev *devs, unsigned int nr, const struct bdev **data)
+{
+	unsigned int i;
+
+	for (i = 0; i + 1 < nr; i++)
+		data[i] = &devs[device_of_tier(i)];
+	data[i] = NULL;
+}
+
+int devices_identify(struct bdev *devs, unsigned int nr, char **paths, char *why)
 {
 	unsigned int i, j;
 	int r;
 
-	memset(devs, 0, NR_DEVS * sizeof(*devs));
-	for (i = 0; i < NR_DEVS; i++)
+	memset(devs, 0, nr * sizeof(*devs));
+	for (i = 0; i < nr; i++)
 		devs[i].fd = -1;
-	for (i = 0; i < NR_DEVS; i++) {
+	for (i = 0; i < nr; i++) {
 		r = bdev_identify(&devs[i], paths[i], why);
 		if (r)
 			return r;
@@ -24,25 +47,76 @@ int devices_identify(struct bdev *devs, char **paths, char *why)
 			if (bdev_overlap(&devs[i], &devs[j]))
 				return text_why(why, -EINVAL,
 						"%s %s and %s %s are the same device or overlap",
-						device_names[j], paths[j], device_names[i],
+						device_name(j), paths[j], device_name(i),
 						paths[i]);
 	}
 	return 0;
 }
 
 /*
- * The kernel takes a blank SSD in, and looks at its first 4 KiB to see that it is one.  Some signatures lie
+ * The kernel takes a blank device in, and looks at its first 4 KiB to see that it is one.  Some signatures lie
  * behind that.
  */
-static int refuse_signature(const struct bdev *ssd, char *why)
+static int refuse_signature(const struct bdev *dev, const char *what, char *why)
 {
 	char found[TEXT_LEN];
-	int n = signature_find(ssd, found, why);
+	int n = signature_find(dev, found, why);
 
 	if (n <= 0)
 		return n;
-	return text_why(why, -EEXIST, "SSD %.150s holds %.200s; if it is not needed, wipefs -a takes it away",
-			ssd->path, found);
+	return text_why(why, -EEXIST, "%s%.150s holds %.200s; if it is not needed, wipefs -a takes it away",
+			what, dev->path, found);
+}
+
+/* which tier is this?  Its number, or TIER_MAX_DEVS for a new one, or -errno */
+static int which_tier(const struct bdev *dev, const struct tier_sb *sb, const bool *found, bool accept_new, char *why)
+{
+	const struct tier_geometry *g = &sb->geometry;
+	int r = audit_find_tier(sb, dev, why);
+	u32 i;
+
+	if (r != -ENODATA)
+		return r;
+	/* what has no header can only be the tier that has none */
+	for (i = 0; i < g->nr_devs; i++)
+		if (g->devs[i].flags & TIER_DEV_NO_HEADER && !found[i] &&
+		    (!accept_new || dev->bytes / 512 == g->devs[i].sectors))
+			return (int)i;
+	if (!accept_new)
+		return text_why(why, -ENODEV,
+				"%.300s is no tier of this tiered device: it has no header (feature accept_new_tier takes it in as a new, empty one)",
+				dev->path);
+	r = refuse_signature(dev, "", why);
+	return r ? r : (int)TIER_MAX_DEVS;
+}
+
+/* tiers in any order; new ones if told so, and without those that are to be emptied: the kernel looks if they are */
+static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const struct tier_sb *sb, bool accept_new,
+			      char *why)
+{
+	const struct tier_geometry *g = &sb->geometry;
+	bool found[TIER_MAX_DEVS + 1] = { };
+	char uuid[37];
+	unsigned int i;
+	int tier;
+
+	for (i = 0; i + 1 < nr; i++) {
+		const struct bdev *dev = &devs[device_of_tier(i)];
+
+		tier = which_tier(dev, sb, found, accept_new, why);
+		if (tier < 0)
+			return tier;
+		found[tier] = true;
+		if (tier < (int)g->nr_devs && dev->bytes / 512 < g->devs[tier].sectors)
+			return text_why(why, -ENOSPC, "%.300s has %llu sectors, but tier %d had %llu: a tier can't shrink",
+					dev->path, (unsigned long long)(dev->bytes / 512), tier,
+					(unsigned long long)g->devs[tier].sectors);
+	}
+	for (i = 0; i < g->nr_devs; i++)
+		if (!found[i] && !(g->devs[i].flags & TIER_DEV_EVACUATE))
+			return text_why(why, -ENODEV, "tier %u (%s) of this tiered device is missing: it has %u tiers",
+					i, text_uuid(g->devs[i].uuid, uuid), g->nr_devs);
+	return 0;
 }
 
 static int fits_together(const struct bdev *devs, const struct tier_sb *sb, bool new_fast, char *why)
@@ -57,23 +131,23 @@ static int fits_together(const struct bdev *devs, const struct tier_sb *sb, bool
 				(unsigned long long)sb->geometry.nr_sectors);
 	r = audit_fast_device(sb, &devs[DEV_SSD], why);
 	if (new_fast && r == -ENODEV)
-		return refuse_signature(&devs[DEV_SSD], why);
+		return refuse_signature(&devs[DEV_SSD], "SSD ", why);
 	return new_fast && r == -ESTALE ? 0 : r;
 }
 
-/* number of the device that holds metadata, the one where they belong first; NR_DEVS: none */
-static unsigned int find_metadata(const struct bdev *devs, struct audit *a)
+/* number of the device that holds metadata, the one where they belong first; @nr: none */
+static unsigned int find_metadata(const struct bdev *devs, unsigned int nr, struct audit *a)
 {
-	static const unsigned int order[NR_DEVS] = { DEV_META, DEV_SSD, DEV_HDD };
 	char ignored[TEXT_LEN];
-	unsigned int i;
+	unsigned int n, i;
 
-	for (i = 0; i < NR_DEVS; i++) {
-		if (!audit_superblock(a, &devs[order[i]], ignored))
-			return order[i];
+	for (n = 0; n < nr; n++) {
+		i = n ? device_of_tier(n - 1) : DEV_META;
+		if (!audit_superblock(a, &devs[i], ignored))
+			return i;
 		audit_free(a);
 	}
-	return NR_DEVS;
+	return nr;
 }
 
 /* number of the device that is the fast one of @sb; NR_DEVS: none */
@@ -91,14 +165,22 @@ static unsigned int find_fast(const struct bdev *devs, const struct tier_sb *sb)
 	return NR_DEVS;
 }
 
-int devices_order(const struct bdev *devs, char *why)
+int devices_order(const struct bdev *devs, unsigned int nr, char *why)
 {
 	unsigned int meta, fast;
 	struct audit a;
 
-	meta = find_metadata(devs, &a);
-	if (meta == NR_DEVS)
+	meta = find_metadata(devs, nr, &a);
+	if (meta == nr)
 		return 0;
+	if (a.sb.geometry.exclusive || nr > NR_DEVS) {
+		audit_free(&a);
+		if (meta == DEV_META)
+			return 0;
+		return text_why(why, -EINVAL,
+				"wrong order: it is SSD HDD METADATA, then further tiers, but %.300s holds the metadata",
+				devs[meta].path);
+	}
 	fast = find_fast(devs, &a.sb);
 	audit_free(&a);
 	if (meta == DEV_META && (fast == DEV_SSD || fast == NR_DEVS))
@@ -113,22 +195,27 @@ int devices_order(const struct bdev *devs, char *why)
 			devs[fast].path, devs[meta].path);
 }
 
-int devices_open_sb(struct bdev *devs, char **paths, bool new_fast, struct audit *a, char *why)
+int devices_open_sb(struct bdev *devs, unsigned int nr, char **paths, bool accept_new, struct audit *a,
+		    char *why)
 {
 	unsigned int i;
 	int r;
 
 	memset(a, 0, sizeof(*a));
-	r = devices_identify(devs, paths, why);
-	for (i = 0; !r && i < NR_DEVS; i++)
+	r = devices_identify(devs, nr, paths, why);
+	for (i = 0; !r && i < nr; i++)
 		r = bdev_open(&devs[i], 0, why);
 	if (!r)
-		r = devices_order(devs, why);
+		r = devices_order(devs, nr, why);
 	if (!r)
 		r = audit_superblock(a, &devs[DEV_META], why);
-	if (!r)
-		r = fits_together(devs, &a->sb, new_fast, why);
-	return r;
+	if (r)
+		return r;
+	if (a->sb.geometry.exclusive)
+		return tiers_fit_together(devs, nr, &a->sb, accept_new, why);
+	if (nr != NR_DEVS)
+		return text_why(why, -EINVAL, "%s holds the metadata of a cache, which has no further tiers", paths[DEV_META]);
+	return fits_together(devs, &a->sb, accept_new, why);
 }
 
 int devices_refuse_held(const struct bdev *devs, unsigned int i, char *why)
@@ -137,7 +224,7 @@ int devices_refuse_held(const struct bdev *devs, unsigned int i, char *why)
 
 	if (!bdev_holder(&devs[i], who))
 		return 0;
-	return text_why(why, -EBUSY, "%s %.300s is in use: %.400s", device_names[i], devs[i].path, who);
+	return text_why(why, -EBUSY, "%s %.300s is in use: %.400s", device_name(i), devs[i].path, who);
 }
 
 int devices_refuse_live(const struct bdev *meta, bool force, char *why)
@@ -164,10 +251,10 @@ int devices_refuse_live(const struct bdev *meta, bool force, char *why)
 			meta->path, who);
 }
 
-void devices_close(struct bdev *devs)
+void devices_close(struct bdev *devs, unsigned int nr)
 {
 	unsigned int i;
 
-	for (i = 0; i < NR_DEVS; i++)
+	for (i = 0; i < nr; i++)
 		bdev_close(&devs[i]);
 }

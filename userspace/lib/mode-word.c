@@ -25,12 +25,12 @@ int mode_word_parse(const char *word, enum tier_mode *mode, char *why)
 {
 	enum tier_mode meant;
 
-	if (!tier_mode_parse(word, mode) && *mode != TIER_MODE_TIERED)
+	if (!tier_mode_parse(word, mode))
 		return 0;
 	for (meant = 0; meant < TIER_NR_MODES && !may_mean(word, meant);)
 		meant++;
 	return text_why(why, -EINVAL,
-			"unknown mode '%.64s': it is writeback, writethrough, writearound or passthrough%s%s",
+			"unknown mode '%.64s': it is writeback, writethrough, writearound, passthrough or tiered%s%s",
 			word, meant < TIER_NR_MODES ? "; maybe you mean " : "",
 			meant < TIER_NR_MODES ? tier_mode_name(meant) : "");
 }

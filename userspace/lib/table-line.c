@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <ctype.h>
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "core/args.h"
+#include "audit.h"
+#include "devices.h"
 #include "mode-word.h"
 #include "policy-words.h"
 #include "table-line.h"
@@ -33,12 +36,41 @@ void table_options_free(struct table_options *opt)
 	free(opt->features);
 }
 
-u64 table_sectors(const struct tier_sb *sb, const struct bdev *ssd, const struct bdev *hdd,
+/* as long as the tiers given can hold, by the sizes that they have now */
+static u64 usable_sectors(const struct tier_sb *sb, const struct bdev *devs, unsigned int nr, bool accept_new)
+{
+	const struct tier_geometry *g = &sb->geometry;
+	u64 slots, usable = 0;
+	unsigned int i;
+
+	for (i = 0; i + 1 < nr; i++) {
+		const struct bdev *dev = &devs[device_of_tier(i)];
+		char ignored[TEXT_LEN];
+		u64 sectors = dev->bytes / 512, start = TIER_DATA_START;
+		int tier = audit_find_tier(sb, dev, ignored);
+		u32 k;
+
+		if (tier >= 0)
+			start = g->devs[tier].data_start;
+		for (k = 0; tier == -ENODATA && k < g->nr_devs; k++)
+			if (g->devs[k].flags & TIER_DEV_NO_HEADER && (!accept_new || sectors == g->devs[k].sectors))
+				start = 0;
+		slots = sectors > start ? (sectors - start) >> g->block_shift : 0;
+		if (slots >= TIER_MIN_TIER_SLOTS)
+			usable += slots - tier_kept_slots(slots);
+	}
+	return usable << g->block_shift;
+}
+
+u64 table_sectors(const struct tier_sb *sb, const struct bdev *devs, unsigned int nr,
 		  const struct table_options *opt)
 {
+	const struct bdev *ssd = &devs[DEV_SSD], *hdd = &devs[DEV_HDD];
 	u32 unit = ssd->logical_bytes > hdd->logical_bytes ? ssd->logical_bytes : hdd->logical_bytes;
 	u64 sectors = hdd->bytes / unit * (unit / 512);
 
+	if (sb->geometry.exclusive)
+		sectors = opt->grow ? usable_sectors(sb, devs, nr, table_feature(opt, "accept_new_tier")) : 0;
 	return opt->grow && sectors > sb->geometry.nr_sectors ? sectors : sb->geometry.nr_sectors;
 }
 
@@ -78,14 +110,14 @@ static char *quote(char *line, const char *path)
 	return text_append(line, " ");
 }
 
-/* the words of @text behind @line; with their number in front */
-static char *append_words(char *line, const char *text, const char *first)
+/* @nr_first words @first and those of @text behind @line; with their number in front */
+static char *append_words(char *line, const char *text, const char *first, unsigned int nr_first)
 {
 	char *copy = text_format("%s", text ? text : "");
 	unsigned int argc, i;
 	char **argv = table_split(copy, &argc);
 
-	line = text_append(line, " %u", argc + !!first);
+	line = text_append(line, " %u", argc + nr_first);
 	if (first)
 		line = text_append(line, " %s", first);
 	for (i = 0; i < argc; i++) {
@@ -143,9 +175,14 @@ bool table_feature(const struct table_options *opt, const char *word)
 	return found;
 }
 
-void table_warn_policy(const struct table_options *opt)
+const char *table_default_policy(const struct tier_sb *sb)
 {
-	char *copy = text_format("%s", opt->policy ? opt->policy : TABLE_DEFAULT_POLICY);
+	return sb->geometry.exclusive ? TABLE_TIERED_POLICY : TABLE_DEFAULT_POLICY;
+}
+
+void table_warn_policy(const struct tier_sb *sb, const struct table_options *opt)
+{
+	char *copy = text_format("%s", opt->policy ? opt->policy : table_default_policy(sb));
 	unsigned int argc;
 	char **argv = table_split(copy, &argc);
 
@@ -154,26 +191,44 @@ void table_warn_policy(const struct table_options *opt)
 	free(copy);
 }
 
-char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt,
-		   char *why)
+/* the mode word, and further tiers */
+static char *mode_words(const char *mode, char **paths, unsigned int nr)
 {
-	const char *mode = opt->mode ? opt->mode : tier_mode_name(sb->mode);
-	const char *policy = opt->policy ? opt->policy : TABLE_DEFAULT_POLICY;
-	enum tier_mode ignored;
-	size_t name;
-	char *line = NULL;
+	char *words = text_format("%s ", mode);
 	unsigned int i;
 
-	if (opt->mode && mode_word_parse(opt->mode, &ignored, why))
+	for (i = NR_DEVS; i < nr; i++)
+		words = quote(text_append(words, "tier_dev "), paths[i]);
+	words[strlen(words) - 1] = '\0';
+	return words;
+}
+
+char *table_params(const struct tier_sb *sb, char **paths, unsigned int nr, const struct table_options *opt,
+		   char *why)
+{
+	const char *policy = opt->policy ? opt->policy : table_default_policy(sb);
+	enum tier_mode mode = sb->mode;
+	char *line = NULL, *first;
+	unsigned int i;
+	size_t name;
+
+	if (opt->mode && mode_word_parse(opt->mode, &mode, why))
 		return NULL;
-	for (i = 0; i < 3; i++)
+	if (tier_mode_kind(mode) != tier_mode_kind(sb->mode)) {
+		text_why(why, 0, "mode %s does not go with these metadata, which are those of a %s: format makes new ones",
+			 opt->mode, sb->geometry.exclusive ? "tiered device" : "cache");
+		return NULL;
+	}
+	for (i = 0; i < NR_DEVS; i++)
 		line = quote(line, paths[i]);
 	line = text_append(line, "%u", sb->geometry.block_sectors);
-	line = append_words(line, opt->features, mode);
+	first = mode_words(tier_mode_name(mode), paths, nr);
+	line = append_words(line, opt->features, first, 1 + 2 * (nr - NR_DEVS));
+	free(first);
 	policy += strspn(policy, " \t");
 	name = strcspn(policy, " \t");
 	line = text_append(line, " %.*s", (int)name, policy);
-	line = append_words(line, policy + name, NULL);
+	line = append_words(line, policy + name, NULL, 0);
 	if (accepted(line, why)) {
 		free(line);
 		return NULL;

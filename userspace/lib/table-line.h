@@ -10,13 +10,14 @@
 
 #define TABLE_TARGET		"tier"
 #define TABLE_DEFAULT_POLICY	"clock2q"
+#define TABLE_TIERED_POLICY	"hotspot"	/* of tiered devices */
 
 /**
  * struct table_options - what the metadata don't say
  * @mode: mode word, or NULL: the one last asked for
  * @policy: NAME [KEY VALUE]..., or NULL: the default
  * @features: further feature words, or NULL
- * @grow: the tier device becomes as large as the slow device
+ * @grow: the tier device becomes as large as the slow device, or as the tiers can hold
  */
 struct table_options {
 	const char *mode;
@@ -42,11 +43,13 @@ enum {
 #define TABLE_SYNOPSIS	"[--mode MODE] [--policy 'NAME [KEY VALUE]...'] [--feature 'WORD...'] [--grow]"
 
 #define TABLE_HELP							\
-"  --mode MODE      writeback, writethrough, writearound or passthrough;\n"	\
+"  --mode MODE      writeback, writethrough, writearound or passthrough, for a cache;\n"	\
 "                   default: the one last asked for\n"			\
-"  --policy POLICY  NAME [KEY VALUE]... as one word; default " TABLE_DEFAULT_POLICY "\n"	\
+"  --policy POLICY  NAME [KEY VALUE]... as one word; default " TABLE_DEFAULT_POLICY ",\n"	\
+"                   for tiered devices " TABLE_TIERED_POLICY "\n"		\
 "  --feature WORDS  further features, as one word or in several options\n"	\
-"  --grow           the HDD has grown: so does the tier device\n"
+"  --grow           the HDD has grown, or there are more or larger tiers: so does the\n"	\
+"                   tier device\n"
 
 /* take an option; false if it is none of those above */
 bool table_option(struct table_options *opt, int option, const char *value);
@@ -62,35 +65,40 @@ bool table_feature(const struct table_options *opt, const char *word);
 
 /**
  * table_warn_policy() - warn if a policy is none that the running kernel can have
+ * @sb: superblock
  * @opt: options
  *
  * For lines that are not given to the kernel at once: it would have its own word for it.
  */
-void table_warn_policy(const struct table_options *opt);
+void table_warn_policy(const struct tier_sb *sb, const struct table_options *opt);
 
 /**
  * table_params() - make the words behind the target's name
  * @sb: superblock
- * @paths: SSD, HDD, METADATA; blanks and backslashes in them get quoted as device-mapper wants it
+ * @paths: SSD, HDD, METADATA, further tiers; blanks and backslashes in them get quoted as device-mapper wants it
+ * @nr: of @paths
  * @opt: options
  * @why: TEXT_LEN bytes
  *
  * Return: string, to be freed; NULL if the parser refuses it, then @why is its sentence.
  */
-char *table_params(const struct tier_sb *sb, char **paths, const struct table_options *opt,
+char *table_params(const struct tier_sb *sb, char **paths, unsigned int nr, const struct table_options *opt,
 		   char *why);
 
 /**
  * table_sectors() - length of the tier device
  * @sb: superblock
- * @ssd: open
- * @hdd: open
+ * @devs: SSD, HDD, METADATA, further tiers, open
+ * @nr: of @devs
  * @opt: options
  *
  * Return: sectors.
  */
-u64 table_sectors(const struct tier_sb *sb, const struct bdev *ssd, const struct bdev *hdd,
+u64 table_sectors(const struct tier_sb *sb, const struct bdev *devs, unsigned int nr,
 		  const struct table_options *opt);
+
+/* the policy of a table line without --policy */
+const char *table_default_policy(const struct tier_sb *sb);
 
 /**
  * table_split() - split words as device-mapper does: at blanks, a backslash quotes
