@@ -6,7 +6,8 @@
 # shellcheck source=io-lib.sh
 . "${BASH_SOURCE[0]%/*}/io-lib.sh"
 
-TIERS=()	# further tiers
+# further tiers; kept in a file, since what ok runs is in a subshell
+get_tiers() { mapfile -t TIERS <"$WORK/tiers"; }
 
 # fresh_tiers BLOCK-SIZE SSD HDD META [TIER...]		new devices of these sizes, formatted
 fresh_tiers()
@@ -16,8 +17,8 @@ fresh_tiers()
 	shift
 	[ ! -b $T0 ] || dmsetup remove --retry t0 || return
 	drop_devs && setup_devs "$@" || return
-	TIERS=()
-	for ((i = 1; i <= $# - 3; i++)); do TIERS+=("/dev/mapper/tier$i"); done
+	for ((i = 1; i <= $# - 3; i++)); do echo "/dev/mapper/tier$i"; done >"$WORK/tiers"
+	get_tiers
 	rm -f "$WORK"/state*
 	"$DMTIER" format --force --mode tiered --block-size "$bs" "$SSD" "$HDD" "$META" "${TIERS[@]}" >"$WORK/format" 2>&1 ||
 		{ cat "$WORK/format"; return 1; }
@@ -28,6 +29,7 @@ tiers_up()
 {
 	local line f args=()
 
+	get_tiers
 	[ $# = 0 ] || args+=(--policy "$1")
 	for f in "${@:2}"; do args+=(--feature "$f"); done
 	line=$("$DMTIER" table --mode tiered "${args[@]}" "$SSD" "$HDD" "$META" "${TIERS[@]}") || return
@@ -62,5 +64,5 @@ tier()
 where() { msg where "$1" "$2"; }
 
 no_jobs() { [ "$(st jobs)" = 0 ]; }
-check_tiers() { "$DMTIER" check "$SSD" "$HDD" "$META" "${TIERS[@]}"; }
+check_tiers() { get_tiers && "$DMTIER" check "$SSD" "$HDD" "$META" "${TIERS[@]}"; }
 zeros() { cmp -n "$3" -i "$(($2 * 512)):0" "$1" /dev/zero; }	# DEVICE FIRST-SECTOR BYTES

