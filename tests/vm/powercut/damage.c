@@ -237,7 +237,7 @@ void damage_run(u64 seed, u64 nr)
 	static const char * const second[] = { "w 2 0 8", "f 3 0 8", "r 4 0 1003", "d 3 8 8", "F", "w 0 0 8", "F", "f 7 0 8",
 		"f 8 0 8", "f 9 0 8", "f 2 8 8", "f 3 24 8", NULL };
 	static const char *features = "commit_ms 60000 idle_ms 60000 dirty_high 99 dirty_low 98";
-	static const u8 kept[NR_DEVS] = { FATE_KEPT, FATE_KEPT, FATE_KEPT };
+	static const u8 kept[MAX_DEVS] = { FATE_KEPT, FATE_KEPT, FATE_KEPT };
 	u64 *values = calloc(max_sectors, sizeof(*values)), s;
 	struct tally t = { 0 };
 	struct rng r = { seed };

@@ -7,6 +7,9 @@
  * order.  At a cut, a sector may hold any version from the last durable one on (acknowledged with FUA, or
  * acknowledged before a flush that was acknowledged) to the last one submitted.  If a discard was submitted
  * since, it may as well hold zeros or anything older of its own.
+ *
+ * Not so on a tiered device.  There a discard is a version like any other, zeros, and durable once it is
+ * acknowledged.  Zeros are also what a sector holds that was never written.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -174,7 +177,9 @@ bool permitted(const struct permit *p, u64 value)
 {
 	if (value == VALUE_BAD)
 		return false;
-	if (p->discard && p->discard >= p->floor)
+	if (nr_tiers && !value)
+		return !p->floor || p->discard >= p->floor;
+	if (!nr_tiers && p->discard && p->discard >= p->floor)
 		return value <= p->last;
 	return value >= p->floor && value <= p->last;
 }
