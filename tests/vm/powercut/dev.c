@@ -188,6 +188,8 @@ static void serve(struct dev *d, struct pending *p)
 
 	memcpy(&reply.handle, p->handle, 8);
 	delay(d, r);
+	if (r->kind == REQ_READ && delays.late[d->index])
+		sleep_us(delays.late[d->index]);
 	if (error && r->kind == REQ_WRITE)
 		took = atomic_fetch_add(&nr_failed, 1) & 1;
 	keep = took && r->kind != REQ_READ;

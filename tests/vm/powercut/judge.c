@@ -511,6 +511,25 @@ static bool judge_values(struct trial *t, const u64 *values)
 	return !n;
 }
 
+/* is each block's pin, on paper, one that the oracle permits? */
+static bool judge_pins(struct trial *t)
+{
+	static u8 *may;
+	u64 b, nr = nr_sectors / block_sectors;
+
+	if (!nr_tiers)
+		return true;
+	if (!may)
+		may = malloc(max_sectors);
+	oracle_pins(t->cut, may, nr);
+	for (b = 0; b < nr; b++)
+		if (!(may[b] & paper_pins[b])) {
+			fail(t, "block %llu is %s", (unsigned long long)b, may[b] == MAY_BE_PINNED ? "not pinned" : "pinned");
+			return false;
+		}
+	return true;
+}
+
 /* the blocks have the slots that they have on paper; a move that has begun takes another */
 static void tiered_counts(struct trial *t, u64 used)
 {
@@ -582,7 +601,7 @@ bool judge_paper(const struct life *l, const struct plan *p)
 	if (!on_paper(&t, &state, values))
 		return t.refuse;
 	step(&t, "on paper");
-	return judge_values(&t, values);
+	return judge_values(&t, values) && judge_pins(&t);
 }
 
 /**

@@ -183,6 +183,7 @@ u64 paper_differing;	/* sectors of clean copies, in marked regions, that differ 
 u64 paper_dirty;	/* granules */
 u64 paper_used;		/* slots in which anything is left after recovery */
 u64 paper_pinned;	/* of them, tiered */
+u8 *paper_pins;		/* of each block, tiered: MAY_BE_*, both if it has no slot */
 
 /* all the devices that the superblock names */
 static bool check_tiers(struct paper *p, const struct image *state, char *why, size_t size)
@@ -259,6 +260,9 @@ static int tiered_values(struct paper *p, const struct image *state, unsigned lo
 			snprintf(why, size, "regions of a tiered device are marked");
 			return -1;
 		}
+	if (!paper_pins)
+		paper_pins = malloc(max_sectors);
+	memset(paper_pins, MAY_BE_LOOSE | MAY_BE_PINNED, max_sectors);
 	memset(values, 0, nr_sectors * sizeof(*values));
 	mapped = calloc(g->nr_blocks, sizeof(*mapped));
 	for (s = 0; s < g->nr_slots; s++) {
@@ -277,6 +281,7 @@ static int tiered_values(struct paper *p, const struct image *state, unsigned lo
 		mapped[block] = true;
 		paper_used += !!rec->valid;
 		paper_pinned += !!(rec->flags & TIER_REC_PINNED);
+		paper_pins[block] = rec->flags & TIER_REC_PINNED ? MAY_BE_PINNED : MAY_BE_LOOSE;
 	}
 	r = 0;
 out:

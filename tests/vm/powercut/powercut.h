@@ -100,6 +100,7 @@ struct delays {
 	u32 max[MAX_DEVS];
 	u32 flush;		/* more for a flush */
 	u32 held[MAX_DEVS];	/* writes take effect at once, and are answered so much later */
+	u32 late[MAX_DEVS];	/* reads take effect so much later */
 };
 
 /**
@@ -171,7 +172,7 @@ void sleep_us(u32 us);
 extern u64 nr_sectors;		/* of the tier device */
 extern u64 max_sectors;		/* that it may ever have */
 
-enum { EV_WRITE, EV_WRITE_ACK, EV_FLUSH, EV_FLUSH_ACK, EV_DISCARD, EV_DISCARD_ACK, NR_EVS };
+enum { EV_WRITE, EV_WRITE_ACK, EV_FLUSH, EV_FLUSH_ACK, EV_DISCARD, EV_DISCARD_ACK, EV_PIN, EV_PIN_ACK, NR_EVS };
 
 #define VALUE_BAD	(~0ULL)
 
@@ -197,6 +198,10 @@ void oracle_read_begin(u64 start, u32 n, struct permit *p);
 void oracle_read_end(u64 start, u32 n, struct permit *p);
 bool permitted(const struct permit *p, u64 value);
 void oracle_permits(u64 cut, struct permit *p);	/* of all sectors */
+
+#define MAY_BE_LOOSE	1
+#define MAY_BE_PINNED	2
+void oracle_pins(u64 cut, u8 *may, u64 nr_blocks);
 void oracle_history(u64 sector, u64 cut);
 
 /* ---- work.c ---- */
@@ -223,6 +228,7 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 
 #ifndef POWERCUT_TYPES
 extern u64 paper_differing, paper_dirty, paper_used, paper_pinned;
+extern u8 *paper_pins;
 extern bool paper_shrunk, paper_new_fast, paper_changed;
 extern u64 paper_generation, changed_generation;
 #endif

@@ -13,7 +13,9 @@
  * A step: a letter, and for requests BLOCK SECTOR SECTORS
  *	w write, f write with FUA, r read, d discard, F flush, M message, S wait until status KEY is VALUE, z sleep ms
  *	b request or flush: in the background; j wait for these
+ *	P first blocks on: pin these blocks, or unpin them
  *	L device ms: from now on its writes are answered so much later than they take effect
+ *	R device ms: the same of its reads, which take effect late
  *	E device 1: from now on its requests fail; E device 0: no more
  *	V wait until all moves are done and committed
  *	T tier blocks: so many blocks must be on the tier
@@ -188,6 +190,14 @@ static const struct script scripts[] = {
 		"L meta 500", "M move 1 blocks 0 2", "z 100", "w 0 0 8", "w 0 13 2", "f 1 0 8", "w 1 8 8", "L meta 0", "V",
 		"F", "M move 0 blocks 0 1", "z 60", "w 0 0 8", "z 60", "w 0 8 3", "M move 1 blocks 0 1", "z 60", "f 0 0 3",
 		"V", "w 0 0 8", "F"), .tiers = 2 },
+	{ "tier-move-again", "a block moves again while the commit of its move is written, or waits", "tiered", "commit_ms 60000", STEPS(
+		"w 0 0 1002", "F", "L meta 500", "M move 1 blocks 0 1", "z 60", "M move 2 blocks 0 1", "z 60", "w 0 0 8", "L meta 0",
+		"V", "F", "w 3 0 8", "L meta 500", "b F", "z 60", "M move 1 blocks 0 2", "z 60", "M move 0 blocks 0 1", "z 60",
+		"w 0 8 8", "f 1 0 8", "j", "L meta 0", "V", "w 0 0 8", "F"), .tiers = 3 },
+	{ "tier-read-in-move", "a read that began before a move, and what comes to its slot", "tiered", "commit_ms 10", STEPS("w 0 0 1004",
+		"w 4 0 1001", "F", "R fast 700", "b r 0 0 128", "z 30", "R fast 0", "M move 1 blocks 0 1", "z 150",
+		"M move 0 blocks 4 1", "z 50", "F", "w 5 0 1001", "r 4 0 8", "j", "V", "F", "R slow 700", "b r 0 0 128", "z 30",
+		"R slow 0", "d 0 0 1001", "w 6 0 1001", "F", "j", "F"), .tiers = 2 },
 	{ "tier-discard-in-move", "discard of a block whose move is not committed", "tiered", "commit_ms 60000", STEPS("w 0 0 1003", "F",
 		"L meta 400", "M move 1 blocks 0 3", "z 100", "d 0 0 1001", "d 1 8 8", "L meta 0", "V", "w 0 0 8", "w 3 0 1002",
 		"F", "M move 0 blocks 1 1", "z 60", "d 1 0 1001", "w 1 0 8", "F", "L fast 400", "M move 0 blocks 2 1", "z 100",
@@ -201,9 +211,9 @@ static const struct script scripts[] = {
 	{ "tier-evacuate", "evacuation of a tier", "tiered", "commit_ms 10", STEPS("w 0 0 1004", "w 4 0 8", "F", "M move 1 blocks 0 3",
 		"M move 2 blocks 3 1", "w 1 0 8", "V", "w 0 0 8", "F", "M move 2 blocks 0 2", "M move 2 blocks 4 1",
 		"V", "F"), .tiers = 3 },
-	{ "tier-pin", "pinned blocks", "tiered", "commit_ms 10", STEPS("w 0 0 1002", "F", "M pin blocks 0 1", "F", "M move 1 blocks 0 2",
-		"V", "w 0 0 8", "F", "M unpin blocks 0 1", "M pin blocks 1 1", "F", "M move 1 blocks 0 2", "V", "F",
-		"d 0 0 1002", "F", "w 1 0 8", "F"), .tiers = 2 },
+	{ "tier-pin", "pinned blocks", "tiered", "commit_ms 10", STEPS("w 0 0 1003", "F", "P 0 1 1", "F", "S pinned 1", "M move 1 blocks 0 2",
+		"V", "w 0 0 8", "F", "P 1 1 1", "P 0 1 0", "F", "M move 0 blocks 0 2", "V", "F", "M move 1 blocks 1 1", "P 2 1 1",
+		"w 2 0 8", "V", "F", "d 1 8 8", "d 0 0 1001", "F", "w 1 0 8", "F"), .tiers = 2 },
 	{ "tier-journal", "journal wrap", "tiered", "commit_ms 1000", STEPS("f 0 0 8", "f 1 0 8", "M move 1 blocks 0 1", "V", "f 0 8 8",
 		"d 1 0 8", "M move 0 blocks 0 1", "V", "F", "d 0 8 8"), 30, .tiers = 2 },
 	{ "tier-checkpoint", "checkpoint", "tiered", "commit_ms 1000", STEPS("w 0 0 1010", "F", "M move 1 blocks 0 2", "V",
@@ -317,7 +327,23 @@ static void run_message(const char *s)
 		complain("message %s", text);
 }
 
-static void set_held(const char *s)
+static void set_pin(const char *s)
+{
+	u64 id = oracle_new_id();
+	unsigned int first, n, on;
+	char text[100];
+
+	if (sscanf(s, "%u %u %u", &first, &n, &on) != 3)
+		die("script: P %s?", s);
+	snprintf(text, sizeof(text), "%s %llu %u", on ? "pin" : "unpin", (unsigned long long)first * block_sectors,
+		 n * block_sectors);
+	oracle_event(EV_PIN, id, first, n, on);
+	if (dm_message(text))
+		complain("message %s", text);
+	oracle_event(EV_PIN_ACK, id, first, n, on);
+}
+
+static void set_held(const char *s, bool reads)
 {
 	struct delays d = { 0 };
 	char name[16];
@@ -328,7 +354,7 @@ static void set_held(const char *s)
 		die("script: L %s?", s);
 	for (i = 0; i < nr_devs; i++)
 		if (!strcmp(name, dev_names[i]))
-			d.held[i] = ms * 1000;
+			(reads ? d.late : d.held)[i] = ms * 1000;
 	dev_delays(&d, 1);
 }
 
@@ -379,7 +405,11 @@ static void run_step(int fd, const char *s)
 		wait_for_background();
 		break;
 	case 'L':
-		set_held(s + 2);
+	case 'R':
+		set_held(s + 2, *s == 'R');
+		break;
+	case 'P':
+		set_pin(s + 2);
 		break;
 	case 'E':
 		set_failing(s + 2);
