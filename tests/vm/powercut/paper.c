@@ -104,7 +104,7 @@ static bool read_metadata(struct paper *p, const u8 *meta, char *why, size_t siz
 			return false;
 		}
 		for (i = 0; i < tier_slot_page_records(g, nr); i++, s++)
-			if (tier_unpack_record(g, tier_page_record(g, (void *)pg, i), &p->slots[s]) != TIER_OK) {
+			if (tier_unpack_slot_record(g, tier_to_slot(s), tier_page_record(g, (void *)pg, i), &p->slots[s]) != TIER_OK) {
 				snprintf(why, size, "slot %llu has a bad record", (unsigned long long)s);
 				return false;
 			}
