@@ -194,6 +194,16 @@ static void random_cut(struct plan *p, const struct life *l, struct rng *r)
 		memset(p->fates, FATE_LOST, sizeof(p->fates));
 }
 
+static void tiered_features(char *text, size_t size, struct rng *r)
+{
+	static const char * const migration[] = { "continuous", "continuous", "idle", "1", "off" };
+	u32 low = rng_below(r, 40);
+
+	snprintf(text, size, "commit_ms %u idle_ms %u migration %s sequential_landing %u free_low %u free_high %u%s",
+		 rng_percent(r, 70) ? 10 : 1000, 10 + rng_below(r, 200), migration[rng_below(r, 5)], rng_below(r, 2), low,
+		 low + 1 + rng_below(r, 30), rng_percent(r, 20) ? " no_discard_passdown" : "");
+}
+
 static void random_cuts(u64 seed, u64 states, const char *only_mode)
 {
 	u64 *values = calloc(max_sectors, sizeof(*values));
@@ -216,7 +226,7 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 			.messages = rng_percent(&r, 70), .ms = is_long ? 6000 : 500 + rng_below(&r, 3000),
 		};
 		u32 cuts, i;
-		char features[100];
+		char features[200];
 		struct plan best = { 0 };
 		u64 most = 0, time[3];
 		size_t n;
@@ -229,6 +239,8 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 		snprintf(features, sizeof(features), "commit_ms %u idle_ms %u dirty_high %u dirty_low %u%s",
 			 commit_ms[rng_below(&r, 3)], 10 + rng_below(&r, 3) * 100, 3 + rng_below(&r, 50), rng_below(&r, 3),
 			 rng_percent(&r, 20) ? " no_discard_passdown" : "");
+		if (nr_tiers)
+			tiered_features(features, sizeof(features), &r);
 		time[0] = milliseconds();
 		oracle_begin_life(values);
 		random_delays(&r);

@@ -522,9 +522,18 @@ static bool read_on_paper(const struct script *s, struct image *state, u64 *valu
 	return !bad;
 }
 
+/* on a tiered device nothing moves but what the script moves */
+static void begin_script(const struct script *s, struct life *l)
+{
+	char features[200];
+
+	snprintf(features, sizeof(features), "%s%s", s->features, s->tiers ? " migration off sequential_landing 0" : "");
+	begin_life(l, s->mode, "lru 0", features);
+}
+
 static void live_before(const struct script *s, struct life *l)
 {
-	begin_life(l, s->mode, "lru 0", s->features);
+	begin_script(s, l);
 	run_steps(s->before, 1);
 	l->end = now();
 	end_life(l);
@@ -709,7 +718,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 		if (prepare(s, values, fast, &r)) {
 			if (s->slow_meta)
 				dev_delays(&(struct delays){ 100, { 0, 0, 40000 }, 0 }, seed);
-			begin_life(&l, s->mode, "lru 0", s->features);
+			begin_script(s, &l);
 			n = strlen(l.what);
 			snprintf(l.what + n, sizeof(l.what) - n, ", script %s", s->name);
 			run_steps(s->steps, s->times ? s->times : 1);

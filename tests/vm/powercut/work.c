@@ -39,7 +39,7 @@ const char *random_policy(struct rng *r)
 		"lru 0", "clock2q 0", "hotspot 0", "seqbypass 2 next lru", "builtin 0",
 	};
 
-	return nr_tiers ? "builtin 0" : policies[rng_below(r, sizeof(policies) / sizeof(policies[0]))];
+	return policies[rng_below(r, sizeof(policies) / sizeof(policies[0]))];
 }
 
 static void *buffer(void)
@@ -210,6 +210,8 @@ static void *work(void *arg)
 
 static void tiered_message(struct worker *w)
 {
+	static const char * const names[] = { "lru", "hotspot", "clock2q" };
+	static const char * const when[] = { "continuous", "idle", "off" };
 	struct rng *r = &w->rng;
 	char text[100];
 	u64 start;
@@ -222,8 +224,7 @@ static void tiered_message(struct worker *w)
 		n = nr_sectors - start;
 	switch (rng_below(r, 12)) {
 	case 0:
-		snprintf(text, sizeof(text), "policy %s", random_policy(r));
-		text[strcspn(text, "0") - 1] = 0;
+		snprintf(text, sizeof(text), "policy %s", names[rng_below(r, 3)]);
 		break;
 	case 1:
 		snprintf(text, sizeof(text), rng_percent(r, 50) ? "pin %llu %u" : "unpin %llu %u",
@@ -231,6 +232,9 @@ static void tiered_message(struct worker *w)
 		break;
 	case 2:
 		snprintf(text, sizeof(text), "set commit_ms %u", 10 + rng_below(r, 4) * 30);
+		break;
+	case 3:
+		snprintf(text, sizeof(text), "set migration %s", when[rng_below(r, 3)]);
 		break;
 	default:
 		snprintf(text, sizeof(text), "move %u %llu %u", rng_below(r, nr_tiers), (unsigned long long)start, n);
