@@ -240,7 +240,7 @@ struct life {
 	struct image base;
 	struct log *log;
 	u64 begin, end;
-	char what[200];
+	char what[400];
 };
 
 struct plan {
