@@ -229,6 +229,9 @@ static const struct script scripts[] = {
 		"M move 1 blocks 0 2", "V", "E slow 0", "w 0 0 8", "F", "M move 1 blocks 0 2", "V", "w 0 8 8", "F",
 		"E slow 1", "M move 0 blocks 0 1", "V", "E slow 0", "w 0 0 3", "F", "M move 0 blocks 0 1", "V", "F"),
 		.tiers = 2 },
+	{ "tier-elsewhere", "a tier refuses writes, and they go to another", "tiered", "commit_ms 30", STEPS("w 0 0 1002", "F", "E fast 1",
+		"w 3 0 1001", "w 4 3 2", "w 3 0 8", "E fast 0", "w 0 0 8", "F", "w 5 0 8", "E fast 1", "f 6 0 8", "w 7 0 1001", "E fast 0",
+		"w 6 9 3", "M move 0 blocks 6 1", "V", "F"), .tiers = 2 },
 };
 
 const size_t nr_scripts = sizeof(scripts) / sizeof(scripts[0]);
