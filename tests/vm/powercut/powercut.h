@@ -221,6 +221,7 @@ int do_write(int fd, u64 start, u32 n, bool fua);
 int do_read(int fd, u64 start, u32 n);
 int do_flush(int fd);
 int do_discard(int fd, u64 start, u32 n);
+int do_zero(int fd, u64 start, u32 n);
 
 /* ---- paper.c ---- */
 

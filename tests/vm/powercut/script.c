@@ -11,7 +11,7 @@
 
 /*
  * A step: a letter, and for requests BLOCK SECTOR SECTORS
- *	w write, f write with FUA, r read, d discard, F flush, M message, S wait until status KEY is VALUE, z sleep ms
+ *	w write, f write with FUA, r read, d discard, o zeros (tiered), F flush, M message, S wait until status KEY is VALUE, z sleep ms
  *	b request or flush: in the background; j wait for these
  *	P first blocks on: pin these blocks, or unpin them
  *	L device ms: from now on its writes are answered so much later than they take effect
@@ -165,7 +165,7 @@ static const struct script scripts[] = {
 		"w 2 0 8", "f 2 0 8", "j", "w 0 8 8", "b F", "z 200", "w 0 0 3", "f 0 8 8", "j", "L meta 0", "F"), .tiers = 2 },
 	{ "tier-discard", "discard of parts and of whole blocks", "tiered", "commit_ms 30", STEPS("w 0 0 1003", "F", "d 0 8 8", "F",
 		"w 0 8 3", "d 1 0 1001", "F", "r 1 0 8", "w 1 0 8", "d 2 3 30", "f 2 8 8", "d 1 0 8", "F", "w 1 9 2", "f 1 0 8",
-		"d 0 0 1003", "r 0 0 1003", "w 2 0 8", "F"), .tiers = 2 },
+		"d 0 0 1003", "r 0 0 1003", "w 2 0 8", "F", "o 2 3 20", "o 3 0 1001", "F", "w 3 0 8", "o 2 0 8", "F"), .tiers = 2 },
 	{ "tier-reuse", "discard, then the slots of other blocks", "tiered", "commit_ms 10", STEPS("w 0 0 1010", "F", "d 0 0 1002",
 		"d 5 0 1002", "w 0 0 8", "w 5 0 8", "w 1 0 1001", "F", "w 6 0 1001", "f 0 8 8", "d 1 0 1004", "z 15", "w 3 3 2",
 		"w 4 0 1001", "w 2 8 8", "F", "w 1 0 1001", "F"), 2, .tiers = 2 },
@@ -277,6 +277,8 @@ static void run_request(int fd, const char *s)
 			do_write(fd, start, len, *s == 'f');
 		else if (*s == 'r')
 			do_read(fd, start, len);
+		else if (*s == 'o')
+			do_zero(fd, start, len);
 		else
 			do_discard(fd, start, len);
 		start += len;
@@ -396,6 +398,7 @@ static void run_step(int fd, const char *s)
 	case 'f':
 	case 'r':
 	case 'd':
+	case 'o':
 		run_request(fd, s);
 		break;
 	case 'b':

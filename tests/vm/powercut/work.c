@@ -131,6 +131,23 @@ int do_discard(int fd, u64 start, u32 n)
 	return 0;
 }
 
+/* on a tiered device: zeros are a version like another, but not durable before a flush, as a discard is */
+int do_zero(int fd, u64 start, u32 n)
+{
+	u64 range[2] = { start * SECTOR, (u64)n * SECTOR }, id = oracle_new_id();
+
+	if (!oracle_take(start, n))
+		return 0;
+	oracle_event(EV_DISCARD, id, start, n, false);
+	if (ioctl(fd, BLKZEROOUT, range)) {
+		complain("zeros on %u sectors at %llu: %s", n, (unsigned long long)start, strerror(errno));
+		return -1;
+	}
+	oracle_event(EV_DISCARD_ACK, id, start, n, false);
+	oracle_drop(start, n);
+	return 0;
+}
+
 static u32 length(struct rng *r)
 {
 	switch (rng_below(r, 4)) {
@@ -186,6 +203,8 @@ static void *work(void *arg)
 			e = do_discard(w->fd, start, n);
 		else if (nr_tiers && what < 14)
 			e = discard_block(w->fd, start);
+		else if (nr_tiers && what < 16)
+			e = do_zero(w->fd, start, n);
 		else if (what < 11 + reads)
 			e = do_read(w->fd, start, n);
 		else if (what < 24 + reads) {
