@@ -53,7 +53,7 @@ static _Atomic u64 clock_now = 1;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log *current;
 static struct delays delays;
-static atomic_bool failing[MAX_DEVS];
+static atomic_int failing[MAX_DEVS];
 static _Atomic u64 nr_failed;
 static _Atomic u64 delay_seed;
 
@@ -183,7 +183,8 @@ static void serve(struct dev *d, struct pending *p)
 	struct req *r = p->req;
 	struct nbd_reply reply = { .magic = htobe32(NBD_REPLY_MAGIC) };
 	struct iovec iov[2] = { { &reply, sizeof(reply) } };
-	bool error = failing[d->index], took = !error, keep;
+	bool error = failing[d->index] == FAIL_ALL || (failing[d->index] == FAIL_WRITES && r->kind == REQ_WRITE);
+	bool took = !error, keep;
 	u8 *out = NULL;
 
 	memcpy(&reply.handle, p->handle, 8);
@@ -392,10 +393,10 @@ void dev_resize(int i, u64 size)
 		die("%s does not get its new size", dev_paths[i]);
 }
 
-/* from now on all requests fail, or none */
-void dev_fail(int i, bool on)
+/* from now on these requests fail: FAIL_* */
+void dev_fail(int i, int what)
 {
-	failing[i] = on;
+	failing[i] = what;
 }
 
 /* another device takes its place, with this on it; no request is under way */

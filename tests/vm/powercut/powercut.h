@@ -140,7 +140,9 @@ void image_free(struct image *i);
 void dev_save(struct image *i);
 void dev_load(const struct image *i);
 void dev_resize(int dev, u64 size);
-void dev_fail(int dev, bool on);
+enum { FAIL_NONE, FAIL_ALL, FAIL_WRITES };
+
+void dev_fail(int dev, int what);
 void dev_replace(int dev, const u8 *mem);
 void dev_crash(struct image *to, const struct image *base, const u8 fates[MAX_DEVS], struct rng *r);
 void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[MAX_DEVS],

@@ -16,7 +16,7 @@
  *	P first blocks on: pin these blocks, or unpin them
  *	L device ms: from now on its writes are answered so much later than they take effect
  *	R device ms: the same of its reads, which take effect late
- *	E device 1: from now on its requests fail; E device 0: no more
+ *	E device 1: from now on its requests fail; E device 2: its writes do; E device 0: no more
  *	V wait until all moves are done and committed
  *	T tier blocks: so many blocks must be on the tier
  *	N suspend, a blank fast device takes the place of the one that is there, and resume with the table anew
@@ -229,8 +229,8 @@ static const struct script scripts[] = {
 		"M move 1 blocks 0 2", "V", "E slow 0", "w 0 0 8", "F", "M move 1 blocks 0 2", "V", "w 0 8 8", "F",
 		"E slow 1", "M move 0 blocks 0 1", "V", "E slow 0", "w 0 0 3", "F", "M move 0 blocks 0 1", "V", "F"),
 		.tiers = 2 },
-	{ "tier-elsewhere", "a tier refuses writes, and they go to another", "tiered", "commit_ms 30", STEPS("w 0 0 1002", "F", "E fast 1",
-		"w 3 0 1001", "w 4 3 2", "w 3 0 8", "E fast 0", "w 0 0 8", "F", "w 5 0 8", "E fast 1", "f 6 0 8", "w 7 0 1001", "E fast 0",
+	{ "tier-elsewhere", "a tier refuses writes, and they go to another", "tiered", "commit_ms 30", STEPS("w 0 0 1002", "F", "E fast 2",
+		"w 3 0 1001", "w 4 3 2", "w 3 0 8", "E fast 0", "w 0 0 8", "F", "w 5 0 8", "E fast 2", "f 6 0 8", "w 7 0 1001", "E fast 0",
 		"w 6 9 3", "M move 0 blocks 6 1", "V", "F"), .tiers = 2 },
 };
 
@@ -383,7 +383,7 @@ static u64 replaced_at;		/* while the device lived; 0: not at all */
 static void replace_fast(void)
 {
 	replaced_at = now();
-	dev_fail(FAST, false);
+	dev_fail(FAST, FAIL_NONE);
 	dev_replace(FAST, blank);
 }
 
@@ -732,7 +732,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 			end_life(&l);
 			dev_delays(&(struct delays){ 0 }, 0);
 			for (d = 0; d < nr_devs; d++)
-				dev_fail(d, false);
+				dev_fail(d, FAIL_NONE);
 			judge_all(s, &l, values, fast, &r, step, states, recovery, &after);
 			log_free(l.log);
 		}
