@@ -4,4 +4,4 @@
 # Damaged metadata.
 cd "$(dirname "$0")" || exit
 ./powercut/build || exit
-exec ./vmtap --cpus 1 cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-damage.sh cases/powercut-load.sh
+exec ./vmtap --cpus 1 cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-tiered.sh cases/powercut-damage.sh cases/powercut-load.sh

@@ -22,6 +22,14 @@ cut()
 # one after the other, until one catches it
 try()
 {
+	if [[ $1 == T* ]]; then
+		cut -T 3 -x -b "${1:1:2}" -S "${1#*:}" -k 6 -e 200 -c 0 -t 600 &&
+		cut -T 3 -x -b 64 -k 6 -e 0 -c 0 &&
+		for n in 2 3; do
+			cut -T $n -b 64 -n 6000 -t 300 -c 0 -s "$((nr * 100))" || return
+		done
+		return
+	fi
 	cut -x -b "${1%%:*}" -S "${1#*:}" -k 6 -e 200 -c 0 -t 600 &&
 	cut -x -b 64 -k 6 -e 0 -c 0 &&
 	cut -x -b 4 -k 6 -e 0 -c 0 -t 1200 &&

@@ -127,7 +127,7 @@ static int timed_create(const struct image *state, u64 *ms)
 
 	dev_load(state);
 	start = milliseconds();
-	e = dm_create("writeback", "lru 0", "commit_ms 60000 idle_ms 60000");
+	e = dm_create(nr_tiers ? "tiered" : "writeback", "lru 0", "commit_ms 60000 idle_ms 60000");
 	*ms = milliseconds() - start;
 	return e;
 }
@@ -236,9 +236,13 @@ void damage_run(u64 seed, u64 nr)
 	static const char * const first[] = { "r 0 0 1002", "w 2 0 1002", "F", NULL };
 	static const char * const second[] = { "w 2 0 8", "f 3 0 8", "r 4 0 1003", "d 3 8 8", "F", "w 0 0 8", "F", "f 7 0 8",
 		"f 8 0 8", "f 9 0 8", "f 2 8 8", "f 3 24 8", NULL };
-	static const char *features = "commit_ms 60000 idle_ms 60000 dirty_high 99 dirty_low 98";
-	static const u8 kept[NR_DEVS] = { FATE_KEPT, FATE_KEPT, FATE_KEPT };
-	u64 *values = calloc(max_sectors, sizeof(*values)), s;
+	static const char * const tiered[] = { "w 0 0 1010", "F", "d 1 0 1001", "M move 1 blocks 0 2", "V", "f 1 0 8", "F",
+		"w 0 0 8", "M move 0 blocks 5 1", "V", "f 5 0 8", "d 7 0 8", "f 8 0 8", "d 3 8 8", NULL };
+	const char *features = nr_tiers ? "commit_ms 60000 migration off sequential_landing 0" :
+					  "commit_ms 60000 idle_ms 60000 dirty_high 99 dirty_low 98";
+	const char *mode = nr_tiers ? "tiered" : "writeback";
+	static const u8 kept[MAX_DEVS] = { FATE_KEPT, FATE_KEPT, FATE_KEPT, FATE_KEPT, FATE_KEPT };
+	u64 *values = calloc(max_sectors, sizeof(*values));
 	struct tally t = { 0 };
 	struct rng r = { seed };
 	struct image crashed, clean;
@@ -249,16 +253,15 @@ void damage_run(u64 seed, u64 nr)
 	image_new(&crashed);
 	image_new(&clean);
 	format_devices();
-	for (s = 0; s < nr_sectors; s++)
-		values[s] = oracle_value(dev_mem[SLOW] + s * SECTOR, s);
+	first_values(values);
 	oracle_begin_life(values);
-	begin_life(&l, "writeback", "lru 0", features);
+	begin_life(&l, mode, "lru 0", features);
 	run_steps(first, 1);
 	end_life(&l);
 	log_free(l.log);
 	memcpy(old, dev_mem[META], dev_room[META]);
-	begin_life(&l, "writeback", "lru 0", features);
-	run_steps(second, 1);
+	begin_life(&l, mode, "lru 0", features);
+	run_steps(nr_tiers ? tiered : second, 1);
 	dev_crash(&crashed, &l.base, kept, &r);
 	end_life(&l);
 	log_free(l.log);

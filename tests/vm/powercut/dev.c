@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Three block devices in memory, served to the kernel by nbd, with volatile write caches.
+ * Block devices in memory, served to the kernel by nbd, with volatile write caches.
  *
  * What a device has been sent is in its memory at once, and in the log.  What of it survives a power cut is
  * decided afterwards, by crash_image(): a write is durable once a flush of its device that began after the
@@ -42,17 +42,18 @@ struct dev {
 	pthread_t do_it, reader, workers[WORKERS];
 };
 
-const char * const dev_names[NR_DEVS] = { "fast", "slow", "meta" };
-const char * const dev_paths[NR_DEVS] = { "/dev/nbd0", "/dev/nbd1", "/dev/nbd2" };
-u64 dev_size[NR_DEVS], dev_room[NR_DEVS];
-u8 *dev_mem[NR_DEVS];
+const char * const dev_names[MAX_DEVS] = { "fast", "slow", "meta", "third", "fourth" };
+const char * const dev_paths[MAX_DEVS] = { "/dev/nbd0", "/dev/nbd1", "/dev/nbd2", "/dev/nbd3", "/dev/nbd4" };
+int nr_devs = META + 1;
+u64 dev_size[MAX_DEVS], dev_room[MAX_DEVS];
+u8 *dev_mem[MAX_DEVS];
 
-static struct dev devs[NR_DEVS];
+static struct dev devs[MAX_DEVS];
 static _Atomic u64 clock_now = 1;
 static pthread_mutex_t log_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct log *current;
 static struct delays delays;
-static atomic_bool failing[NR_DEVS];
+static atomic_int failing[MAX_DEVS];
 static _Atomic u64 nr_failed;
 static _Atomic u64 delay_seed;
 
@@ -165,6 +166,12 @@ static void delay(struct dev *d, const struct req *r)
 		sleep_us(us);
 }
 
+/* What a trimmed sector reads as: a cache passes it on, a tiered device must know better than the device below. */
+static int trimmed(void)
+{
+	return nr_tiers ? 0xdb : 0;
+}
+
 static void hold(struct dev *d, const struct req *r)
 {
 	if (r->kind == REQ_WRITE && delays.held[d->index])
@@ -176,11 +183,14 @@ static void serve(struct dev *d, struct pending *p)
 	struct req *r = p->req;
 	struct nbd_reply reply = { .magic = htobe32(NBD_REPLY_MAGIC) };
 	struct iovec iov[2] = { { &reply, sizeof(reply) } };
-	bool error = failing[d->index], took = !error, keep;
+	bool error = failing[d->index] == FAIL_ALL || (failing[d->index] == FAIL_WRITES && r->kind == REQ_WRITE);
+	bool took = !error, keep;
 	u8 *out = NULL;
 
 	memcpy(&reply.handle, p->handle, 8);
 	delay(d, r);
+	if (r->kind == REQ_READ && delays.late[d->index])
+		sleep_us(delays.late[d->index]);
 	if (error && r->kind == REQ_WRITE)
 		took = atomic_fetch_add(&nr_failed, 1) & 1;
 	keep = took && r->kind != REQ_READ;
@@ -190,7 +200,7 @@ static void serve(struct dev *d, struct pending *p)
 	if (took && r->kind == REQ_WRITE)
 		memcpy(dev_mem[d->index] + r->off, r->data, r->len);
 	else if (took && r->kind == REQ_TRIM)
-		memset(dev_mem[d->index] + r->off, 0, r->len);
+		memset(dev_mem[d->index] + r->off, trimmed(), r->len);
 	else if (took && r->kind == REQ_READ) {
 		out = malloc(r->len);
 		memcpy(out, dev_mem[d->index] + r->off, r->len);
@@ -350,7 +360,7 @@ void dev_start(void)
 	int i;
 
 	current = calloc(1, sizeof(*current));
-	for (i = 0; i < NR_DEVS; i++)
+	for (i = 0; i < nr_devs; i++)
 		start_one(i);
 }
 
@@ -358,7 +368,7 @@ void dev_stop(void)
 {
 	int i;
 
-	for (i = 0; i < NR_DEVS; i++) {
+	for (i = 0; i < nr_devs; i++) {
 		ioctl(devs[i].fd, NBD_DISCONNECT);
 		shutdown(devs[i].sock, SHUT_RDWR);
 		pthread_join(devs[i].do_it, NULL);
@@ -383,10 +393,10 @@ void dev_resize(int i, u64 size)
 		die("%s does not get its new size", dev_paths[i]);
 }
 
-/* from now on all requests fail, or none */
-void dev_fail(int i, bool on)
+/* from now on these requests fail: FAIL_* */
+void dev_fail(int i, int what)
 {
-	failing[i] = on;
+	failing[i] = what;
 }
 
 /* another device takes its place, with this on it; no request is under way */
@@ -420,7 +430,7 @@ void image_new(struct image *i)
 {
 	int d;
 
-	for (d = 0; d < NR_DEVS; d++) {
+	for (d = 0; d < nr_devs; d++) {
 		i->mem[d] = malloc(dev_room[d]);
 		i->changed[d] = calloc(dev_room[d] / IMAGE_CHUNK + 1, sizeof(bool));
 		if (!i->mem[d] || !i->changed[d])
@@ -433,7 +443,7 @@ void image_free(struct image *i)
 {
 	int d;
 
-	for (d = 0; d < NR_DEVS; d++) {
+	for (d = 0; d < nr_devs; d++) {
 		free(i->mem[d]);
 		free(i->changed[d]);
 	}
@@ -445,7 +455,7 @@ static void image_copy(struct image *to, const struct image *from)
 	u64 c;
 	int d;
 
-	for (d = 0; d < NR_DEVS; d++) {
+	for (d = 0; d < nr_devs; d++) {
 		if (to->parent != from->serial)
 			memcpy(to->mem[d], from->mem[d], dev_room[d]);
 		for (c = 0; c * IMAGE_CHUNK < dev_room[d]; c++) {
@@ -465,7 +475,7 @@ void dev_save(struct image *i)
 {
 	int d;
 
-	for (d = 0; d < NR_DEVS; d++) {
+	for (d = 0; d < nr_devs; d++) {
 		pthread_mutex_lock(&devs[d].lock);
 		memcpy(i->mem[d], dev_mem[d], dev_room[d]);
 		pthread_mutex_unlock(&devs[d].lock);
@@ -479,7 +489,7 @@ void dev_load(const struct image *i)
 {
 	int d;
 
-	for (d = 0; d < NR_DEVS; d++) {
+	for (d = 0; d < nr_devs; d++) {
 		pthread_mutex_lock(&devs[d].lock);
 		memcpy(dev_mem[d], i->mem[d], dev_room[d]);
 		pthread_mutex_unlock(&devs[d].lock);
@@ -498,7 +508,7 @@ static void put(struct image *to, const struct req *r, u32 off, u32 len)
 	if (r->kind == REQ_WRITE)
 		memcpy(to->mem[r->dev] + r->off + off, r->data + off, len);
 	else
-		memset(to->mem[r->dev] + r->off + off, 0, len);
+		memset(to->mem[r->dev] + r->off + off, trimmed(), len);
 }
 
 /* how likely a sector of a volatile write has reached the medium, in percent */
@@ -524,10 +534,10 @@ static u32 chance(u8 fate, struct rng *r)
  * Power fails at @cut: what the media hold.  Writes reach a sector in the order in which the device was
  * sent them, or not at all.
  */
-void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[NR_DEVS],
+void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[MAX_DEVS],
 		 struct rng *r)
 {
-	u64 flushed[NR_DEVS] = { 0 };
+	u64 flushed[MAX_DEVS] = { 0 };
 	size_t i;
 
 	image_copy(to, base);
@@ -559,7 +569,7 @@ void crash_image(struct image *to, const struct image *base, const struct log *l
 }
 
 /* power fails now, in the record that is being made since @base was what the media held */
-void dev_crash(struct image *to, const struct image *base, const u8 fates[NR_DEVS], struct rng *r)
+void dev_crash(struct image *to, const struct image *base, const u8 fates[MAX_DEVS], struct rng *r)
 {
 	pthread_mutex_lock(&log_lock);
 	crash_image(to, base, current, now(), fates, r);

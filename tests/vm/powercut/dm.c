@@ -22,6 +22,7 @@ u32 block_sectors;
 int dm_fua_fd = -1;
 
 bool other_fast;
+u32 nr_tiers;
 
 static int control = -1;
 static u32 minor_nr;
@@ -174,14 +175,17 @@ static int suspend_or_resume(u32 flags)
 int dm_create(const char *mode, const char *policy, const char *features)
 {
 	struct dm_ioctl *io = dm_new();
-	u32 words = 1 + other_fast;
+	u32 words = 1 + other_fast, i;
+	char more[200] = "";
 	const char *p;
 	int r;
 
+	for (i = 2; i < nr_tiers; i++, words += 2)
+		snprintf(more + strlen(more), sizeof(more) - strlen(more), "tier_dev %s ", dev_paths[tier_dev(i)]);
 	for (p = features; *p; p++)
 		words += *p != ' ' && (p == features || p[-1] == ' ');
-	snprintf(table_line, sizeof(table_line), "%s %s %s %u %u %s %s%s %s", dev_paths[FAST], dev_paths[SLOW],
-		 dev_paths[META], block_sectors, words, mode, other_fast ? "accept_new_fast " : "", features, policy);
+	snprintf(table_line, sizeof(table_line), "%s %s %s %u %u %s %s%s%s %s", dev_paths[FAST], dev_paths[SLOW],
+		 dev_paths[META], block_sectors, words, mode, more, other_fast ? "accept_new_fast " : "", features, policy);
 	r = dm_do(io, DM_DEV_CREATE);
 	minor_nr = r ? minor_nr : minor(io->dev);
 	free(io);
@@ -263,6 +267,63 @@ bool dm_status_word(const char *key, char *value, size_t size)
 	return false;
 }
 
+/* words of a tier in the status */
+#define TIER_WORDS	10
+
+/**
+ * dm_tier_word() - a number that the status has of a tier
+ * @tier: which
+ * @i: 0 slots, 1 used, 2 reads, 3 writes, 4 landings, 5 moves to it, 6 moves from it, 7 pinned, 8 errors
+ * @value: result
+ */
+bool dm_tier_word(u32 tier, u32 i, u64 *value)
+{
+	char text[4096], *at;
+	unsigned int n;
+
+	if (!dm_status(text, sizeof(text)))
+		return false;
+	at = strstr(text, " tiers ");
+	if (!at)
+		return false;
+	/* behind the word itself and their number */
+	for (n = 2 + tier * TIER_WORDS + i, at++; at && n; n--)
+		at = strchr(at, ' ') ? strchr(at, ' ') + 1 : NULL;
+	if (!at)
+		return false;
+	*value = strtoull(at, NULL, 10);
+	return true;
+}
+
+/* blocks that were moved since the device was started */
+u64 dm_moves(void)
+{
+	u64 n, sum = 0;
+	u32 i;
+
+	for (i = 0; i < nr_tiers; i++)
+		if (dm_tier_word(i, 5, &n))
+			sum += n;
+	return sum;
+}
+
+/* until all moves that were asked for are committed, and each slot is either in use or free */
+bool dm_wait_moves(u32 ms)
+{
+	char jobs[32], used[32], nr_free[32];
+	u32 waited;
+
+	for (waited = 0; waited < ms; waited += 10) {
+		if (dm_status_word("jobs", jobs, sizeof(jobs)) && !strcmp(jobs, "0") &&
+		    dm_status_word("used", used, sizeof(used)) && dm_status_word("free", nr_free, sizeof(nr_free)) &&
+		    strchr(used, '/') && strtoull(used, NULL, 10) + strtoull(nr_free, NULL, 10) ==
+		    strtoull(strchr(used, '/') + 1, NULL, 10))
+			return true;
+		sleep_us(10000);
+	}
+	return false;
+}
+
 bool dm_wait(const char *key, const char *value, u32 ms)
 {
 	char got[64];
@@ -279,8 +340,9 @@ bool dm_wait(const char *key, const char *value, u32 ms)
 int dmtier_run(const char *verb, const char *option)
 {
 	const char *tool = getenv("DMTIER");
-	const char *argv[12];
+	const char *argv[16];
 	posix_spawn_file_actions_t fa;
+	u32 i;
 	int n = 0, status;
 	pid_t pid;
 	char *word, *save = NULL, copy[256];
@@ -293,6 +355,8 @@ int dmtier_run(const char *verb, const char *option)
 	argv[n++] = dev_paths[FAST];
 	argv[n++] = dev_paths[SLOW];
 	argv[n++] = dev_paths[META];
+	for (i = 2; i < nr_tiers; i++)
+		argv[n++] = dev_paths[tier_dev(i)];
 	argv[n] = NULL;
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_addopen(&fa, 1, "/tmp/dmtier.out", O_WRONLY | O_CREAT | O_TRUNC, 0600);

@@ -41,7 +41,7 @@ static void expect(const char *mode, const char *what, u64 got, u64 want)
 
 static void measure(const char *mode, const char *const *steps, u32 marked_first, u32 marked, u64 want_dirty)
 {
-	static const u8 lost[NR_DEVS] = { FATE_LOST, FATE_LOST, FATE_LOST };
+	static const u8 lost[MAX_DEVS] = { FATE_LOST, FATE_LOST, FATE_LOST };
 	u64 *values = calloc(max_sectors, sizeof(*values)), dirty_before, marks, dirty, warm = 0, dropped = 0, sector;
 	u32 granules = block_sectors / 8, b;
 	struct rng r = { 1 };

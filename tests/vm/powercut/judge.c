@@ -121,20 +121,24 @@ void history(const struct life *l, u64 sector, u64 cut)
 			       dev_names[q->dev]);
 		} else if (q->dev == META && q->kind == REQ_WRITE) {
 			show_journal(log, q, sector / block_sectors, cut);
-		} else if (q->dev == SLOW && sector * SECTOR >= q->off && sector * SECTOR < q->off + q->len) {
+		} else if (!nr_tiers && q->dev == SLOW && sector * SECTOR >= q->off && sector * SECTOR < q->off + q->len) {
 			printf("#   %8llu-%llu slow: %s version %lld%s (%s)\n", (unsigned long long)q->begin,
 			       (unsigned long long)q->done, q->kind == REQ_WRITE ? "write" : "trim",
 			       q->kind == REQ_WRITE ?
 			       (long long)oracle_value(q->data + sector * SECTOR - q->off, sector) : 0LL,
 			       q->fua ? " FUA" : "", durable(log, q, cut));
-		} else if (q->dev == FAST && q->kind == REQ_WRITE) {
+		} else if (q->kind == REQ_TRIM) {
+			printf("#   %8llu-%llu %s: trim of %u sectors at sector %llu (%s)\n", (unsigned long long)q->begin,
+			       (unsigned long long)q->done, dev_names[q->dev], q->len / SECTOR,
+			       (unsigned long long)q->off / SECTOR, durable(log, q, cut));
+		} else if (q->dev != META && (nr_tiers || q->dev == FAST)) {
 			for (off = 0; off < q->len; off += SECTOR) {
 				u64 v = oracle_value(q->data + off, sector);
 
 				if (v && v != VALUE_BAD)
-					printf("#   %8llu-%llu fast: write version %llu%s at sector %llu (%s)\n",
+					printf("#   %8llu-%llu %s: write version %llu%s at sector %llu (%s)\n",
 					       (unsigned long long)q->begin, (unsigned long long)q->done,
-					       (unsigned long long)v, q->fua ? " FUA" : "",
+					       dev_names[q->dev], (unsigned long long)v, q->fua ? " FUA" : "",
 					       (unsigned long long)(q->off + off) / SECTOR, durable(log, q, cut));
 			}
 		}
@@ -153,6 +157,18 @@ struct trial {
 	bool refuse;		/* another fast device under dirty data: it must not start */
 };
 
+/* "fast lost, slow kept, ..." */
+static const char *fates_text(const u8 fates[MAX_DEVS])
+{
+	static char text[100];
+	size_t n = 0;
+	int d;
+
+	for (d = 0; d < nr_devs; d++)
+		n += snprintf(text + n, sizeof(text) - n, "%s%s %s", d ? ", " : "", dev_names[d], fate_names[fates[d]]);
+	return text;
+}
+
 __attribute__((format(printf, 2, 3)))
 static void fail(struct trial *t, const char *fmt, ...)
 {
@@ -162,9 +178,8 @@ static void fail(struct trial *t, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	complain("%s; %s; cut at %llu of %llu-%llu, fast %s, slow %s, meta %s, seed %llu; life: %s", text, t->step,
-		 (unsigned long long)t->cut, (unsigned long long)t->life->begin, (unsigned long long)t->life->end,
-		 fate_names[t->plan->fates[FAST]], fate_names[t->plan->fates[SLOW]], fate_names[t->plan->fates[META]],
+	complain("%s; %s; cut at %llu of %llu-%llu, %s, seed %llu; life: %s", text, t->step, (unsigned long long)t->cut,
+		 (unsigned long long)t->life->begin, (unsigned long long)t->life->end, fates_text(t->plan->fates),
 		 (unsigned long long)t->plan->seed, t->life->what);
 	t->failed = true;
 }
@@ -304,7 +319,7 @@ static void slow_has(struct trial *t, const u64 *values, u64 *again)
 /* and it would still have all of it if the power failed now and the others were lost */
 static void slow_keeps(struct trial *t, const struct image *base, const u64 *values, u64 *again)
 {
-	static const u8 lost[NR_DEVS] = { FATE_LOST, FATE_LOST, FATE_LOST };
+	static const u8 lost[MAX_DEVS] = { FATE_LOST, FATE_LOST, FATE_LOST };
 	static struct image state;
 	struct rng r = { 1 };
 	u64 s;
@@ -359,6 +374,29 @@ static void shake(struct trial *t, struct rng *r, const struct image *base, cons
 		slow_has(t, values, again);
 }
 
+/* moves, which change nothing that can be read */
+static void shake_tiers(struct trial *t, struct rng *r, const u64 *values, u64 *again)
+{
+	char text[100];
+	u32 n;
+
+	if (rng_percent(r, 30))
+		read_again(t, "second read", values, again);
+	for (n = rng_below(r, 4); n && !t->failed; n--) {
+		u64 first = rng_below(r, nr_sectors), len = 1 + rng_below(r, 3 * block_sectors);
+
+		if (len > nr_sectors - first)
+			len = nr_sectors - first;
+		snprintf(text, sizeof(text), "move %u %llu %llu", rng_below(r, nr_tiers), (unsigned long long)first,
+			 (unsigned long long)len);
+		if (dm_message(text) || (rng_percent(r, 60) && !dm_wait_moves(30000)))
+			fail(t, "message %s", text);
+		step(t, text);
+		if (rng_percent(r, 70))
+			read_again(t, "read", values, again);
+	}
+}
+
 static bool on_paper(struct trial *t, const struct image *state, u64 *values)
 {
 	char why[300];
@@ -380,7 +418,7 @@ static bool on_paper(struct trial *t, const struct image *state, u64 *values)
 
 /* the power fails again, in the recovery or soon after */
 static void cut_again(struct trial *t, struct rng *r, const struct image *base, const struct log *log, u64 begin, u64 end,
-		      u64 cut, const u8 fates[NR_DEVS], const u64 *values, u64 *again, bool kernel)
+		      u64 cut, const u8 fates[MAX_DEVS], const u64 *values, u64 *again, bool kernel)
 {
 	static struct image state;
 	char text[200];
@@ -391,9 +429,8 @@ static void cut_again(struct trial *t, struct rng *r, const struct image *base, 
 	crash_image(&state, base, log, cut, fates, r);
 	if (kernel)
 		dev_load(&state);
-	snprintf(text, sizeof(text), "second cut at %llu of %llu-%llu, fast %s, slow %s, meta %s",
-		 (unsigned long long)cut, (unsigned long long)begin, (unsigned long long)end, fate_names[fates[FAST]],
-		 fate_names[fates[SLOW]], fate_names[fates[META]]);
+	snprintf(text, sizeof(text), "second cut at %llu of %llu-%llu, %s", (unsigned long long)cut,
+		 (unsigned long long)begin, (unsigned long long)end, fates_text(fates));
 	step(t, text);
 	if (on_paper(t, &state, again)) {
 		nr_paper++;
@@ -421,11 +458,11 @@ static void cut_again(struct trial *t, struct rng *r, const struct image *base, 
 		t->step[len] = 0;	/* the steps of the cuts before do not matter */
 }
 
-static void random_fates(struct rng *r, u8 fates[NR_DEVS])
+static void random_fates(struct rng *r, u8 fates[MAX_DEVS])
 {
 	int d;
 
-	for (d = 0; d < NR_DEVS; d++)
+	for (d = 0; d < nr_devs; d++)
 		fates[d] = rng_below(r, NR_FATES);
 }
 
@@ -439,7 +476,7 @@ static void cut_loading(struct trial *t, struct rng *r, const struct image *base
 	for (i = 0; i < log->nr && log->reqs[i]->begin <= loaded; i++)
 		for (k = 0; k < 2 * t->plan->recovery && !t->failed; k++) {
 			const struct req *q = log->reqs[i];
-			u8 fates[NR_DEVS] = { FATE_LOST, FATE_LOST, FATE_LOST };
+			u8 fates[MAX_DEVS] = { FATE_LOST, FATE_LOST, FATE_LOST };
 
 			if (k >= 2)
 				random_fates(r, fates);
@@ -474,6 +511,40 @@ static bool judge_values(struct trial *t, const u64 *values)
 	return !n;
 }
 
+/* is each block's pin, on paper, one that the oracle permits? */
+static bool judge_pins(struct trial *t)
+{
+	static u8 *may;
+	u64 b, nr = nr_sectors / block_sectors;
+
+	if (!nr_tiers)
+		return true;
+	if (!may)
+		may = malloc(max_sectors);
+	oracle_pins(t->cut, may, nr);
+	for (b = 0; b < nr; b++)
+		if (!(may[b] & paper_pins[b])) {
+			fail(t, "block %llu is %s", (unsigned long long)b, may[b] == MAY_BE_PINNED ? "not pinned" : "pinned");
+			return false;
+		}
+	return true;
+}
+
+/* the blocks have the slots that they have on paper; a move that has begun takes another */
+static void tiered_counts(struct trial *t, u64 used)
+{
+	char pinned[32] = "", jobs[32] = "";
+
+	if (!dm_status_word("pinned", pinned, sizeof(pinned)) || !dm_status_word("jobs", jobs, sizeof(jobs)))
+		return;
+	if (used < paper_used)
+		fail(t, "%llu slots are in use after the start, %llu are on paper", (unsigned long long)used,
+		     (unsigned long long)paper_used);
+	else if (strtoull(pinned, NULL, 10) != paper_pinned)
+		fail(t, "%s slots are pinned after the start, %llu are on paper", pinned,
+		     (unsigned long long)paper_pinned);
+}
+
 /*
  * Nothing becomes dirty by a power cut, and nothing that recovery may keep is lost.  The paper was the last
  * state looked at; write back may have begun, and the reserve of free slots be refilled.
@@ -485,8 +556,12 @@ static void judge_counts(struct trial *t)
 
 	if (t->failed || !dm_status_word("dirty", dirty, sizeof(dirty)) || !dm_status_word("used", used, sizeof(used)))
 		return;
-	slots = (dev_size[FAST] / SECTOR - 2048) / block_sectors;
 	n = strtoull(used, NULL, 10);
+	if (nr_tiers) {
+		tiered_counts(t, n);
+		return;
+	}
+	slots = (dev_size[FAST] / SECTOR - 2048) / block_sectors;
 	if (strtoull(dirty, NULL, 10) > paper_dirty)
 		fail(t, "%s granules are dirty after the start, %llu are on paper", dirty, (unsigned long long)paper_dirty);
 	else if (n > paper_used || (n < paper_used && n < slots - (slots / 4 ? slots / 4 : 1)))
@@ -526,7 +601,7 @@ bool judge_paper(const struct life *l, const struct plan *p)
 	if (!on_paper(&t, &state, values))
 		return t.refuse;
 	step(&t, "on paper");
-	return judge_values(&t, values);
+	return judge_values(&t, values) && judge_pins(&t);
 }
 
 /**
@@ -546,7 +621,7 @@ bool judge(const struct life *l, const struct plan *p, u64 *values)
 	struct rng r = { p->seed };
 	struct log *log;
 	u64 begin, loaded, end;
-	u8 fates[NR_DEVS];
+	u8 fates[MAX_DEVS];
 	u32 i;
 
 	if (!again) {
@@ -574,7 +649,9 @@ bool judge(const struct life *l, const struct plan *p, u64 *values)
 		step(&t, "against paper");
 		compare(&t, again, values);
 	}
-	if (!t.failed && p->thorough)
+	if (!t.failed && p->thorough && nr_tiers)
+		shake_tiers(&t, &r, values, again);
+	else if (!t.failed && p->thorough)
 		shake(&t, &r, &state, values, again);
 	stop(&t);
 	if (!t.failed && p->thorough && rng_percent(&r, 30)) {

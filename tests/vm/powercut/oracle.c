@@ -7,6 +7,9 @@
  * order.  At a cut, a sector may hold any version from the last durable one on (acknowledged with FUA, or
  * acknowledged before a flush that was acknowledged) to the last one submitted.  If a discard was submitted
  * since, it may as well hold zeros or anything older of its own.
+ *
+ * Not so on a tiered device.  There a discard is a version like any other, zeros, and durable once it is
+ * acknowledged.  Zeros are also what a sector holds that was never written.
  */
 #include <pthread.h>
 #include <stdlib.h>
@@ -130,6 +133,8 @@ u64 oracle_event(int kind, u64 id, u64 start, u32 n, bool fua)
 	}
 	time = tick();
 	events[nr_events++] = (struct event){ time, id, start, n, kind, fua };
+	if (kind == EV_PIN || kind == EV_PIN_ACK)
+		n = 0;		/* that many blocks */
 	for (s = start; s < start + n; s++) {
 		if (kind == EV_WRITE || kind == EV_DISCARD)
 			submitted[s] = id;
@@ -174,9 +179,29 @@ bool permitted(const struct permit *p, u64 value)
 {
 	if (value == VALUE_BAD)
 		return false;
-	if (p->discard && p->discard >= p->floor)
+	if (nr_tiers && !value)
+		return !p->floor || p->discard >= p->floor;
+	if (!nr_tiers && p->discard && p->discard >= p->floor)
 		return value <= p->last;
 	return value >= p->floor && value <= p->last;
+}
+
+/* what was acknowledged before this is durable: the last flush acknowledged was asked for then */
+static u64 durable_until(u64 cut)
+{
+	u64 durable = 0;
+	size_t i, j;
+
+	for (i = 0; i < nr_events && events[i].time <= cut; i++) {
+		if (events[i].kind != EV_FLUSH_ACK)
+			continue;
+		for (j = i; j--;)
+			if (events[j].kind == EV_FLUSH && events[j].id == events[i].id)
+				break;
+		if (events[j].time > durable)
+			durable = events[j].time;
+	}
+	return durable;
 }
 
 /* an acknowledged write or discard is durable */
@@ -191,21 +216,11 @@ static void settle(const struct event *e, struct permit *p)
 
 void oracle_permits(u64 cut, struct permit *p)
 {
-	u64 s, durable = 0;
-	size_t i, j;
+	u64 s, durable = durable_until(cut);
+	size_t i;
 
 	for (s = 0; s < nr_sectors; s++)
 		p[s] = (struct permit){ base[s], base[s], 0 };
-	/* the last flush acknowledged: what was acknowledged before it was asked for is durable */
-	for (i = 0; i < nr_events && events[i].time <= cut; i++) {
-		if (events[i].kind != EV_FLUSH_ACK)
-			continue;
-		for (j = i; j--;)
-			if (events[j].kind == EV_FLUSH && events[j].id == events[i].id)
-				break;
-		if (events[j].time > durable)
-			durable = events[j].time;
-	}
 	for (i = 0; i < nr_events && events[i].time <= cut; i++) {
 		const struct event *e = &events[i];
 
@@ -227,11 +242,32 @@ void oracle_permits(u64 cut, struct permit *p)
 	}
 }
 
+/* what a block's pin may be at a cut, MAY_BE_*: of those that the script has pinned or unpinned something is known */
+void oracle_pins(u64 cut, u8 *may, u64 nr_blocks)
+{
+	u64 durable = durable_until(cut);
+	size_t i;
+
+	memset(may, MAY_BE_LOOSE | MAY_BE_PINNED, nr_blocks);
+	for (i = 0; i < nr_events && events[i].time <= cut; i++) {
+		const struct event *e = &events[i];
+		u8 is = e->fua ? MAY_BE_PINNED : MAY_BE_LOOSE;
+		u64 b;
+
+		for (b = e->start; b < e->start + e->n && b < nr_blocks; b++)
+			if (e->kind == EV_PIN)
+				may[b] |= is;
+			else if (e->kind == EV_PIN_ACK && e->time < durable)
+				may[b] = is;
+	}
+}
+
 /* what was asked of a sector */
 void oracle_history(u64 sector, u64 cut)
 {
 	static const char * const names[NR_EVS] = {
 		"write", "write acknowledged", "flush", "flush acknowledged", "discard", "discard acknowledged",
+		"pin", "pinned",
 	};
 	size_t i;
 
@@ -239,6 +275,8 @@ void oracle_history(u64 sector, u64 cut)
 	for (i = 0; i < nr_events; i++) {
 		const struct event *e = &events[i];
 
+		if (e->kind == EV_PIN || e->kind == EV_PIN_ACK)
+			continue;
 		if (e->n && (sector < e->start || sector >= e->start + e->n))
 			continue;
 		printf("#   %8llu%s %s%s %llu: sectors %llu + %u\n", (unsigned long long)e->time,

@@ -104,7 +104,7 @@ static bool read_metadata(struct paper *p, const u8 *meta, char *why, size_t siz
 			return false;
 		}
 		for (i = 0; i < tier_slot_page_records(g, nr); i++, s++)
-			if (tier_unpack_record(g, tier_page_record(g, (void *)pg, i), &p->slots[s]) != TIER_OK) {
+			if (tier_unpack_slot_record(g, tier_to_slot(s), tier_page_record(g, (void *)pg, i), &p->slots[s]) != TIER_OK) {
 				snprintf(why, size, "slot %llu has a bad record", (unsigned long long)s);
 				return false;
 			}
@@ -126,6 +126,12 @@ u64 paper_generation;	/* of the superblock */
 u64 changed_generation;	/* the slow device was written to by others after the life with this one; 0: never */
 bool paper_changed;	/* so no clean copy is to be believed */
 
+static bool generation_fits(const struct paper *p, const struct tier_dev_header *h)
+{
+	return h->generation == p->sb.generation ||
+	       (h->generation + 1 == p->sb.generation && (p->sb.flags & TIER_SB_ACTIVATING));
+}
+
 /* is it the fast device that the records are of, or one that is to be taken in as a new one? */
 static bool check_header(struct paper *p, const u8 *fast, char *why, size_t size)
 {
@@ -134,8 +140,7 @@ static bool check_header(struct paper *p, const u8 *fast, char *why, size_t size
 	enum tier_verify v = tier_unpack_dev_header(fast, &h, &text);
 
 	paper_new_fast = false;
-	if (v == TIER_OK && (h.generation == p->sb.generation ||
-			     (h.generation + 1 == p->sb.generation && (p->sb.flags & TIER_SB_ACTIVATING))))
+	if (v == TIER_OK && generation_fits(p, &h))
 		return true;
 	paper_new_fast = other_fast && (v == TIER_BLANK || (v == TIER_OK && h.generation < p->sb.generation));
 	if (paper_new_fast)
@@ -177,6 +182,112 @@ static void slow_values(const struct image *state, u64 nr, unsigned long *values
 u64 paper_differing;	/* sectors of clean copies, in marked regions, that differ from the slow device */
 u64 paper_dirty;	/* granules */
 u64 paper_used;		/* slots in which anything is left after recovery */
+u64 paper_pinned;	/* of them, tiered */
+u8 *paper_pins;		/* of each block, tiered: MAY_BE_*, both if it has no slot */
+
+/* all the devices that the superblock names */
+static bool check_tiers(struct paper *p, const struct image *state, char *why, size_t size)
+{
+	const struct tier_geometry *g = &p->sb.geometry;
+	struct tier_dev_header h;
+	const char *text;
+	u32 i;
+
+	if (!g->exclusive || g->nr_devs != nr_tiers) {
+		snprintf(why, size, "superblock is not that of %u tiers", nr_tiers);
+		return false;
+	}
+	for (i = 0; i < g->nr_devs; i++) {
+		const u8 *head = state->mem[tier_dev(i)];
+		enum tier_verify v = tier_unpack_dev_header(head, &h, &text);
+
+		if (g->devs[i].flags & TIER_DEV_NO_HEADER)
+			continue;
+		if (v != TIER_OK)
+			snprintf(why, size, "header of tier %u: %s", i, text);
+		else if (!generation_fits(p, &h))
+			snprintf(why, size, "tier %u has generation %llu, metadata %llu", i,
+				 (unsigned long long)h.generation, (unsigned long long)p->sb.generation);
+		else if (h.index != i || memcmp(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid)) ||
+			 memcmp(h.uuid, p->sb.uuid, sizeof(h.uuid)))
+			snprintf(why, size, "header of tier %u is another device's", i);
+		else
+			continue;
+		return false;
+	}
+	return true;
+}
+
+/* one block of a tiered device: what its slot holds is all there is */
+static const char *tiered_block(const struct paper *p, const struct image *state, u64 slot, unsigned long *values)
+{
+	const struct tier_geometry *g = &p->sb.geometry;
+	const struct tier_record *rec = &p->slots[slot];
+	u64 first = tier_from_block(rec->block) << g->block_shift, i;
+	u32 tier = tier_slot_dev(g, tier_to_slot(slot));
+	const u8 *data;
+
+	if (rec->dirty != rec->valid)
+		return "has granules that are valid and not dirty";
+	if (tier >= g->nr_devs)
+		return "is in a slot of a device that is not there";
+	data = state->mem[tier_dev(tier)] + tier_slot_dev_sector(g, tier_to_slot(slot)) * SECTOR;
+	for (i = 0; i < g->block_sectors && first + i < g->nr_sectors; i++)
+		if (rec->valid >> (i >> g->granule_shift) & 1)
+			values[first + i] = oracle_value(data + i * SECTOR, first + i);
+	return NULL;
+}
+
+/*
+ * Of a tiered device.  Each block is in one slot of one device, and sectors of which no record says so are zeros.
+ * The superblock of a clean stop or not: it makes no difference.
+ */
+static int tiered_values(struct paper *p, const struct image *state, unsigned long *values, char *why, size_t size)
+{
+	const struct tier_geometry *g = &p->sb.geometry;
+	bool *mapped;
+	int r = -1;
+	u64 s;
+
+	if (!check_tiers(p, state, why, size))
+		return -1;
+	if (g->nr_sectors != nr_sectors) {
+		snprintf(why, size, "metadata are for %llu sectors", (unsigned long long)g->nr_sectors);
+		return -1;
+	}
+	for (s = 0; s < TIER_INTENT_WORDS; s++)
+		if (p->intent[s]) {
+			snprintf(why, size, "regions of a tiered device are marked");
+			return -1;
+		}
+	if (!paper_pins)
+		paper_pins = malloc(max_sectors);
+	memset(paper_pins, MAY_BE_LOOSE | MAY_BE_PINNED, max_sectors);
+	memset(values, 0, nr_sectors * sizeof(*values));
+	mapped = calloc(g->nr_blocks, sizeof(*mapped));
+	for (s = 0; s < g->nr_slots; s++) {
+		const struct tier_record *rec = &p->slots[s];
+		u64 block = tier_from_block(rec->block);
+		const char *text;
+
+		if (!(rec->flags & TIER_REC_MAPPED))
+			continue;
+		text = mapped[block] ? "is in two slots" : tiered_block(p, state, s, values);
+		if (text) {
+			snprintf(why, size, "block %llu, slot %llu: %s", (unsigned long long)block,
+				 (unsigned long long)s, text);
+			goto out;
+		}
+		mapped[block] = true;
+		paper_used += !!rec->valid;
+		paper_pinned += !!(rec->flags & TIER_REC_PINNED);
+		paper_pins[block] = rec->flags & TIER_REC_PINNED ? MAY_BE_PINNED : MAY_BE_LOOSE;
+	}
+	r = 0;
+out:
+	free(mapped);
+	return r;
+}
 
 /**
  * paper_values() - what a state would read as after recovery
@@ -197,8 +308,15 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 	int r = -1;
 	u64 s, slots_now;
 
-	paper_differing = paper_dirty = paper_used = 0;
-	if (!read_metadata(&p, state->mem[META], why, size) || !check_header(&p, state->mem[FAST], why, size))
+	paper_differing = paper_dirty = paper_used = paper_pinned = 0;
+	if (!read_metadata(&p, state->mem[META], why, size))
+		goto out;
+	paper_shrunk = paper_new_fast = paper_changed = false;
+	if (nr_tiers) {
+		r = tiered_values(&p, state, values, why, size);
+		goto out;
+	}
+	if (!check_header(&p, state->mem[FAST], why, size))
 		goto out;
 	r = 0;
 	if (g->nr_sectors > nr_sectors) {

@@ -7,6 +7,7 @@
  *	powercut -F									figures: what a power cut costs
  *	powercut -D [-n STATES] ...							damaged metadata
  *	powercut -l									lists the scripts
+ *	powercut -T TIERS ...								a tiered device: random, or its scripts
  *
  * Runs in a virtual machine with nbd and the modules loaded, and DMTIER in the environment.
  */
@@ -59,6 +60,32 @@ u64 full_slots(void)
 	return block_kib <= 4 ? 96 : block_kib <= 64 ? 12 : 8;
 }
 
+/* slots of the tiers, of which the target keeps back two each */
+static const u32 tier_slots[MAX_TIERS] = { 6, 8, 7, 6 };
+
+/* length of a device of so many tiers, all that they have room for */
+u64 tiered_sectors(u32 tiers)
+{
+	u64 blocks = 0;
+	u32 i;
+
+	for (i = 0; i < tiers; i++)
+		blocks += tier_slots[i] - 2;
+	return blocks * block_sectors;
+}
+
+static void set_tiered_sizes(void)
+{
+	u32 i;
+
+	block_sectors = block_kib * 2;
+	max_sectors = nr_sectors = tiered_sectors(nr_tiers);
+	for (i = 0; i < nr_tiers; i++)
+		dev_size[tier_dev(i)] = dev_room[tier_dev(i)] = (2048 + tier_slots[i] * block_sectors) * (u64)SECTOR;
+	dev_size[META] = dev_room[META] = 2 << 20;
+	nr_devs = nr_tiers + 1;
+}
+
 /* sizes: slots for a quarter of the blocks or so; the last block is short, and ends within a granule */
 static void set_sizes(void)
 {
@@ -73,7 +100,7 @@ static void set_sizes(void)
 	dev_size[META] = dev_room[META] = 2 << 20;
 }
 
-/* new metadata; the fast device keeps what was there, as garbage */
+/* new metadata; the fast device, or each tier, keeps what was there, as garbage */
 void format_devices(void)
 {
 	char option[64];
@@ -84,6 +111,8 @@ void format_devices(void)
 	memset(i.mem[META], 0, dev_room[META]);
 	dev_load(&i);
 	snprintf(option, sizeof(option), "--force --block-size %uk", block_kib);
+	if (nr_tiers)
+		strcat(option, " --mode tiered");
 	if (dmtier_run("format", option)) {
 		if (system("cat /tmp/dmtier.out")) {}
 		die("format failed");
@@ -91,13 +120,13 @@ void format_devices(void)
 	image_free(&i);
 }
 
-/* the values that the slow device has */
-static void slow_values(u64 *values)
+/* the values that a device just formatted has: those of the slow device, or zeros */
+void first_values(u64 *values)
 {
 	u64 s;
 
 	for (s = 0; s < nr_sectors; s++)
-		values[s] = oracle_value(dev_mem[SLOW] + s * SECTOR, s);
+		values[s] = nr_tiers ? 0 : oracle_value(dev_mem[SLOW] + s * SECTOR, s);
 }
 
 /* start the device and the record of what it does */
@@ -134,12 +163,12 @@ static void random_delays(struct rng *r)
 {
 	static const struct delays table[] = {
 		{ 0 },
-		{ 50, { 300, 1000, 300 }, 1000 },
-		{ 30, { 500, 8000, 500 }, 10000 },
-		{ 30, { 6000, 500, 500 }, 5000 },
-		{ 30, { 500, 500, 8000 }, 1000 },
-		{ 80, { 300, 300, 20000 }, 0 },
-		{ 80, { 2000, 2000, 2000 }, 3000 },
+		{ 50, { 300, 1000, 300, 1000, 1000 }, 1000 },
+		{ 30, { 500, 8000, 500, 500, 500 }, 10000 },
+		{ 30, { 6000, 500, 500, 8000, 500 }, 5000 },
+		{ 30, { 500, 500, 8000, 500, 500 }, 1000 },
+		{ 80, { 300, 300, 20000, 300, 300 }, 0 },
+		{ 80, { 2000, 2000, 2000, 2000, 2000 }, 3000 },
 	};
 
 	dev_delays(&table[rng_below(r, sizeof(table) / sizeof(table[0]))], rng_next(r));
@@ -159,10 +188,20 @@ static void random_cut(struct plan *p, const struct life *l, struct rng *r)
 	/* the moment of an acknowledgement is when most has been promised */
 	if (rng_percent(r, 40) && oracle_nr_events())
 		p->cut = oracle_event_time(rng_below(r, oracle_nr_events()));
-	for (d = 0; d < NR_DEVS; d++)
+	for (d = 0; d < nr_devs; d++)
 		p->fates[d] = rng_percent(r, 30) ? fate : rng_below(r, NR_FATES);
 	if (rng_percent(r, 15))
 		memset(p->fates, FATE_LOST, sizeof(p->fates));
+}
+
+static void tiered_features(char *text, size_t size, struct rng *r)
+{
+	static const char * const migration[] = { "continuous", "continuous", "idle", "1", "off" };
+	u32 low = rng_below(r, 40);
+
+	snprintf(text, size, "commit_ms %u idle_ms %u migration %s sequential_landing %u free_low %u free_high %u%s",
+		 rng_percent(r, 70) ? 10 : 1000, 10 + rng_below(r, 200), migration[rng_below(r, 5)], rng_below(r, 2), low,
+		 low + 1 + rng_below(r, 30), rng_percent(r, 20) ? " no_discard_passdown" : "");
 }
 
 static void random_cuts(u64 seed, u64 states, const char *only_mode)
@@ -170,12 +209,13 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 	u64 *values = calloc(max_sectors, sizeof(*values));
 	struct life l = { 0 };
 	static const u32 commit_ms[] = { 10, 100, 1000 };
-	u64 began = seconds();
+	u64 began = seconds(), moves = 0;
 	u32 lives = 0;
+	char what[64];
 
 	image_new(&l.base);
 	format_devices();
-	slow_values(values);
+	first_values(values);
 	while (nr_states + nr_paper < states && time_left() && nr_failures < max_failures) {
 		u64 life_seed = seed + lives * 1000003ULL;
 		struct rng r = { life_seed };
@@ -186,19 +226,21 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 			.messages = rng_percent(&r, 70), .ms = is_long ? 6000 : 500 + rng_below(&r, 3000),
 		};
 		u32 cuts, i;
-		char features[100];
+		char features[200];
 		struct plan best = { 0 };
 		u64 most = 0, time[3];
 		size_t n;
 
 		if (lives % 24 == 23) {
 			format_devices();
-			slow_values(values);
+			first_values(values);
 		}
 		lives++;
 		snprintf(features, sizeof(features), "commit_ms %u idle_ms %u dirty_high %u dirty_low %u%s",
 			 commit_ms[rng_below(&r, 3)], 10 + rng_below(&r, 3) * 100, 3 + rng_below(&r, 50), rng_below(&r, 3),
 			 rng_percent(&r, 20) ? " no_discard_passdown" : "");
+		if (nr_tiers)
+			tiered_features(features, sizeof(features), &r);
 		time[0] = milliseconds();
 		oracle_begin_life(values);
 		random_delays(&r);
@@ -206,6 +248,7 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 		n = strlen(l.what);
 		snprintf(l.what + n, sizeof(l.what) - n, ", life %llu", (unsigned long long)life_seed);
 		work_run(&run);
+		moves += nr_tiers ? dm_moves() : 0;
 		end_life(&l);
 		no_delays();
 		time[1] = milliseconds();
@@ -227,7 +270,7 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 		cuts = most || rng_percent(&r, 50) || !paper_cuts;
 		if (!cuts) {	/* no start, so nobody knows what the sectors hold now */
 			format_devices();
-			slow_values(values);
+			first_values(values);
 		}
 		for (i = 0; i < cuts && nr_failures < max_failures && time_left(); i++) {
 			struct plan p = { .seed = rng_next(&r), .thorough = true, .second = paper_cuts / 4 + 1 };
@@ -241,7 +284,7 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 			}
 			if (!judge(&l, &p, values)) {
 				format_devices();
-				slow_values(values);
+				first_values(values);
 				break;
 			}
 		}
@@ -251,8 +294,12 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 		log_free(l.log);
 		fflush(stdout);
 	}
-	printf("# powercut: block %uk, mode %s, seed %llu: %llu states judged in %u lives, %llu of them started, %llu seconds, %llu failures\n",
-	       block_kib, only_mode ? only_mode : "any", (unsigned long long)seed, (unsigned long long)(nr_states + nr_paper), lives,
+	if (nr_tiers)
+		snprintf(what, sizeof(what), "%u tiers, %llu moves", nr_tiers, (unsigned long long)moves);
+	else
+		snprintf(what, sizeof(what), "mode %s", only_mode ? only_mode : "any");
+	printf("# powercut: block %uk, %s, seed %llu: %llu states judged in %u lives, %llu of them started, %llu seconds, %llu failures\n",
+	       block_kib, what, (unsigned long long)seed, (unsigned long long)(nr_states + nr_paper), lives,
 	       (unsigned long long)nr_states,
 	       (unsigned long long)(seconds() - began), (unsigned long long)nr_failures);
 }
@@ -274,11 +321,11 @@ int main(int argc, char **argv)
 	u64 states = 300, limit = 3600, seed = 1, *zero;
 	const char *mode = NULL, *script = NULL;
 	bool scripts = false, figures = false, damage = false;
-	u32 step = 1, each = 3, recovery = 1;
+	u32 step = 1, each = 3, recovery = 1, tiers;
 	size_t i;
 	int c, status = 0;
 
-	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:r:lFDv")) != -1)
+	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:r:lFDvT:")) != -1)
 		switch (c) {
 		case 'b':
 			block_kib = atoi(optarg);
@@ -329,6 +376,11 @@ int main(int argc, char **argv)
 			for (i = 0; i < nr_scripts; i++)
 				printf("%-20s %s\n", script_name(i), script_covers(i));
 			return 0;
+		case 'T':
+			nr_tiers = atoi(optarg);
+			if (nr_tiers < 2 || nr_tiers > MAX_TIERS)
+				die("2 to %u tiers", MAX_TIERS);
+			break;
 		case 'v':
 			verbose = true;
 			break;
@@ -336,12 +388,19 @@ int main(int argc, char **argv)
 			die("see the head of powercut.c");
 		}
 	until = seconds() + limit;
-	set_sizes();
+	tiers = nr_tiers;
+	if (nr_tiers)
+		set_tiered_sizes();
+	else
+		set_sizes();
 	oracle_init();
 	dev_start();
 	zero = calloc(max_sectors, sizeof(*zero));
-	oracle_fill(dev_mem[SLOW], 0, nr_sectors, 1);
-	memset(dev_mem[FAST], 0xa5, dev_room[FAST]);
+	for (c = 0; c < nr_devs; c++)
+		if (c != META)
+			memset(dev_mem[c], 0xa5, dev_room[c]);
+	if (!nr_tiers)
+		oracle_fill(dev_mem[SLOW], 0, nr_sectors, 1);
 	oracle_begin_life(zero);
 	if (figures) {
 		figures_run();
@@ -349,7 +408,7 @@ int main(int argc, char **argv)
 		damage_run(seed, states);
 	} else if (scripts) {
 		for (i = 0; i < nr_scripts; i++)
-			if (script && !listed(script, script_name(i)))
+			if (script_tiers(i) > tiers || !script_tiers(i) != !tiers || (script && !listed(script, script_name(i))))
 				continue;
 			else if (time_left())
 				script_run(i, seed, step, each, recovery);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Power cuts: three block devices in memory that remember every request, a workload that knows what each
+ * Power cuts: some block devices in memory that remember every request, a workload that knows what each
  * sector may hold, and a judge.  README says how it works.
  *
  *	dev.c		the devices, served to the kernel by nbd; their log; "power fails now"
@@ -57,7 +57,19 @@ static inline bool rng_percent(struct rng *r, u32 percent)
 
 /* ---- dev.c ---- */
 
-enum { FAST, SLOW, META, NR_DEVS };
+/*
+ * A cache has the first three.  The tiers of a tiered device, fastest first, are FAST, SLOW, and what comes
+ * behind the metadata device.
+ */
+enum { FAST, SLOW, META, THIRD, FOURTH, MAX_DEVS };
+
+#define MAX_TIERS	(MAX_DEVS - 1)
+
+/* device of tier number @i */
+static inline int tier_dev(u32 i)
+{
+	return i < META ? i : i + 1;
+}
 
 enum req_kind { REQ_READ, REQ_WRITE, REQ_FLUSH, REQ_TRIM };
 
@@ -85,21 +97,22 @@ struct log {
 /* how devices behave; times in microseconds */
 struct delays {
 	u32 percent;		/* of the requests that are delayed */
-	u32 max[NR_DEVS];
+	u32 max[MAX_DEVS];
 	u32 flush;		/* more for a flush */
-	u32 held[NR_DEVS];	/* writes take effect at once, and are answered so much later */
+	u32 held[MAX_DEVS];	/* writes take effect at once, and are answered so much later */
+	u32 late[MAX_DEVS];	/* reads take effect so much later */
 };
 
 /**
- * struct image - what the three media hold
+ * struct image - what the media hold
  * @serial: of the contents, never given twice
  * @parent: serial of the image that this one was made from
  * @changed: chunks in which it differs from that
  */
 struct image {
-	u8 *mem[NR_DEVS];
+	u8 *mem[MAX_DEVS];
 	u64 serial, parent;
-	bool *changed[NR_DEVS];
+	bool *changed[MAX_DEVS];
 };
 
 #define IMAGE_CHUNK	4096U
@@ -107,11 +120,13 @@ struct image {
 /* how a power cut treats what is in the volatile caches */
 enum fate { FATE_LOST, FATE_KEPT, FATE_MIXED, FATE_RARE, FATE_TORN, FATE_SHREDDED, NR_FATES };
 
-extern const char * const dev_names[NR_DEVS];
-extern const char * const dev_paths[NR_DEVS];
-extern u64 dev_size[NR_DEVS];	/* what the kernel sees */
-extern u64 dev_room[NR_DEVS];	/* what there is */
-extern u8 *dev_mem[NR_DEVS];
+extern int nr_devs;		/* that are served */
+extern u32 nr_tiers;		/* of the device under test; 0: it is a cache */
+extern const char * const dev_names[MAX_DEVS];
+extern const char * const dev_paths[MAX_DEVS];
+extern u64 dev_size[MAX_DEVS];	/* what the kernel sees */
+extern u64 dev_room[MAX_DEVS];	/* what there is */
+extern u8 *dev_mem[MAX_DEVS];
 
 u64 tick(void);			/* one clock for everything that is recorded */
 u64 now(void);
@@ -125,10 +140,12 @@ void image_free(struct image *i);
 void dev_save(struct image *i);
 void dev_load(const struct image *i);
 void dev_resize(int dev, u64 size);
-void dev_fail(int dev, bool on);
+enum { FAIL_NONE, FAIL_ALL, FAIL_WRITES };
+
+void dev_fail(int dev, int what);
 void dev_replace(int dev, const u8 *mem);
-void dev_crash(struct image *to, const struct image *base, const u8 fates[NR_DEVS], struct rng *r);
-void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[NR_DEVS],
+void dev_crash(struct image *to, const struct image *base, const u8 fates[MAX_DEVS], struct rng *r);
+void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[MAX_DEVS],
 		 struct rng *r);
 
 /* ---- dm.c ---- */
@@ -146,6 +163,9 @@ int dm_message(const char *text);
 bool dm_status(char *text, size_t size);
 bool dm_status_word(const char *key, char *value, size_t size);
 bool dm_wait(const char *key, const char *value, u32 ms);
+bool dm_tier_word(u32 tier, u32 i, u64 *value);
+bool dm_wait_moves(u32 ms);
+u64 dm_moves(void);
 int dmtier_run(const char *verb, const char *option);
 void sleep_us(u32 us);
 
@@ -154,7 +174,7 @@ void sleep_us(u32 us);
 extern u64 nr_sectors;		/* of the tier device */
 extern u64 max_sectors;		/* that it may ever have */
 
-enum { EV_WRITE, EV_WRITE_ACK, EV_FLUSH, EV_FLUSH_ACK, EV_DISCARD, EV_DISCARD_ACK, NR_EVS };
+enum { EV_WRITE, EV_WRITE_ACK, EV_FLUSH, EV_FLUSH_ACK, EV_DISCARD, EV_DISCARD_ACK, EV_PIN, EV_PIN_ACK, NR_EVS };
 
 #define VALUE_BAD	(~0ULL)
 
@@ -180,6 +200,10 @@ void oracle_read_begin(u64 start, u32 n, struct permit *p);
 void oracle_read_end(u64 start, u32 n, struct permit *p);
 bool permitted(const struct permit *p, u64 value);
 void oracle_permits(u64 cut, struct permit *p);	/* of all sectors */
+
+#define MAY_BE_LOOSE	1
+#define MAY_BE_PINNED	2
+void oracle_pins(u64 cut, u8 *may, u64 nr_blocks);
 void oracle_history(u64 sector, u64 cut);
 
 /* ---- work.c ---- */
@@ -199,13 +223,15 @@ int do_write(int fd, u64 start, u32 n, bool fua);
 int do_read(int fd, u64 start, u32 n);
 int do_flush(int fd);
 int do_discard(int fd, u64 start, u32 n);
+int do_zero(int fd, u64 start, u32 n);
 
 /* ---- paper.c ---- */
 
 int paper_values(const struct image *state, unsigned long *values, char *why, size_t size, unsigned long *where);
 
 #ifndef POWERCUT_TYPES
-extern u64 paper_differing, paper_dirty, paper_used;
+extern u64 paper_differing, paper_dirty, paper_used, paper_pinned;
+extern u8 *paper_pins;
 extern bool paper_shrunk, paper_new_fast, paper_changed;
 extern u64 paper_generation, changed_generation;
 #endif
@@ -217,12 +243,12 @@ struct life {
 	struct image base;
 	struct log *log;
 	u64 begin, end;
-	char what[200];
+	char what[400];
 };
 
 struct plan {
 	u64 cut;
-	u8 fates[NR_DEVS];
+	u8 fates[MAX_DEVS];
 	const u8 *fast;		/* this is in the fast device's place then; NULL: the fast device */
 	u64 seed;
 	bool thorough;		/* evictions, flush, mode switch, second cut */
@@ -252,6 +278,7 @@ void complain(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 extern const size_t nr_scripts;
 const char *script_name(size_t i);
 const char *script_covers(size_t i);
+u32 script_tiers(size_t i);
 void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery);
 
 void run_steps(const char *const *steps, u32 times);
@@ -273,5 +300,7 @@ void begin_life(struct life *l, const char *mode, const char *policy, const char
 void end_life(struct life *l);
 void format_devices(void);
 u64 full_slots(void);
+u64 tiered_sectors(u32 tiers);
+void first_values(u64 *values);
 
 #endif /* POWERCUT_H */

@@ -11,13 +11,20 @@
 
 /*
  * A step: a letter, and for requests BLOCK SECTOR SECTORS
- *	w write, f write with FUA, r read, d discard, F flush, M message, S wait until status KEY is VALUE, z sleep ms
+ *	w write, f write with FUA, r read, d discard, o zeros (tiered), F flush, M message, S wait until status KEY is VALUE, z sleep ms
  *	b request or flush: in the background; j wait for these
+ *	P first blocks on: pin these blocks, or unpin them
  *	L device ms: from now on its writes are answered so much later than they take effect
- *	E device 1: from now on its requests fail; E device 0: no more
+ *	R device ms: the same of its reads, which take effect late
+ *	E device 1: from now on its requests fail; E device 2: its writes do; E device 0: no more
+ *	V wait until all moves are done and committed
+ *	T tier blocks: so many blocks must be on the tier
  *	N suspend, a blank fast device takes the place of the one that is there, and resume with the table anew
  * Blocks below 0 count from the end.  Sectors from 1000 on count in blocks: 1002 is two whole blocks.  In a
  * message, "all" is the range of the whole device, "blocks FIRST COUNT" that of these blocks.
+ *
+ * The first tier has room for 4 blocks, the second for 6, the third for 5, and each for two more that are moved
+ * there.
  */
 enum new_fast {
 	FAST_SAME,
@@ -40,6 +47,7 @@ struct script {
 	u32 less_blocks, less_sectors;	/* so much shorter is the tier device before */
 	enum new_fast new_fast;
 	bool slow_changed;	/* between the two, by others */
+	u32 tiers;		/* so many; 0: it is a cache */
 };
 
 #define STEPS(...)	(const char *const []){ __VA_ARGS__, NULL }
@@ -139,6 +147,91 @@ static const struct script scripts[] = {
 	{ "slow-errors", "errors of the slow device, while data are written back", "writeback", "commit_ms 10 idle_ms 60000", STEPS(
 		"w 0 0 1002", "F", "E slow 1", "M flush", "S flush failed", "w 0 0 8", "w 1 0 8", "E slow 0", "M flush", "S flush idle",
 		"w 1 0 8", "F") },
+	/* tiered */
+	{ "tier-land", "landing on the first tier", "tiered", "commit_ms 30", STEPS("w 0 0 8", "w 0 8 8", "F", "w 1 0 3", "f 2 0 8",
+		"w 0 0 8", "r 9 0 8", "w 3 0 1001", "w -1 0 1001", "F"), .tiers = 2 },
+	{ "tier-spill", "landing on the second tier, the first being full", "tiered", "commit_ms 30", STEPS("w 0 0 1004", "F", "w 4 0 8",
+		"w 5 3 2", "F", "f 6 0 1001", "w 4 8 8", "w 7 0 1003", "F", "w 3 0 8", "w 9 8 8", "F"), .tiers = 2 },
+	{ "tier-overwrite", "overwrite in place", "tiered", "commit_ms 2000", STEPS("w 0 0 1002", "F", "w 0 0 8", "w 1 3 2", "F",
+		"f 0 0 8", "w 0 0 16", "f 1 3 1", "w 0 2 20", "F"), .tiers = 2 },
+	{ "tier-pad", "a granule's first write is a part of it", "tiered", "commit_ms 10", STEPS("w 0 3 2", "w 1 15 2", "F", "w 0 13 3",
+		"f 0 29 1", "w 0 0 1", "f 2 1 1", "w -1 0 1", "w -1 1 1001", "F", "d 0 0 1002", "f 3 7 2", "w 0 3 2", "b w 4 0 3",
+		"b w 4 3 3", "j", "z 30", "w 1 15 2", "F", "d 1 8 8", "w 1 9 1", "F"), .tiers = 2 },
+	{ "tier-fua", "FUA to settled slots and others", "tiered", "commit_ms 60000", STEPS("w 0 0 16", "F", "f 0 0 8", "w 0 8 8",
+		"f 0 8 8", "f 0 16 8", "f 0 16 8", "f 1 0 8", "w 1 8 8", "f 1 8 8", "f 1 0 8", "d 1 0 8", "f 1 0 8", "f 0 2 20",
+		"w 2 0 8", "f 2 0 8", "M move 1 blocks 0 1", "z 50", "f 0 0 8", "f 0 24 8"), .tiers = 2 },
+	{ "tier-flush-in-commit", "a flush and FUA while a commit is written", "tiered", "commit_ms 60000", STEPS("w 0 0 8",
+		"L meta 600", "b F", "z 200", "F", "j", "w 1 0 8", "b F", "z 200", "f 1 0 8", "j", "w 2 0 8", "b F", "z 200",
+		"w 2 0 8", "f 2 0 8", "j", "w 0 8 8", "b F", "z 200", "w 0 0 3", "f 0 8 8", "j", "L meta 0", "F"), .tiers = 2 },
+	{ "tier-discard", "discard of parts and of whole blocks", "tiered", "commit_ms 30", STEPS("w 0 0 1003", "F", "d 0 8 8", "F",
+		"w 0 8 3", "d 1 0 1001", "F", "r 1 0 8", "w 1 0 8", "d 2 3 30", "f 2 8 8", "d 1 0 8", "F", "w 1 9 2", "f 1 0 8",
+		"d 0 0 1003", "r 0 0 1003", "w 2 0 8", "F", "o 2 3 20", "o 3 0 1001", "F", "w 3 0 8", "o 2 0 8", "F"), .tiers = 2 },
+	{ "tier-reuse", "discard, then the slots of other blocks", "tiered", "commit_ms 10", STEPS("w 0 0 1010", "F", "d 0 0 1002",
+		"d 5 0 1002", "w 0 0 8", "w 5 0 8", "w 1 0 1001", "F", "w 6 0 1001", "f 0 8 8", "d 1 0 1004", "z 15", "w 3 3 2",
+		"w 4 0 1001", "w 2 8 8", "F", "w 1 0 1001", "F"), 2, .tiers = 2 },
+	{ "tier-reuse-slow", "the same, while the commits are written", "tiered", "commit_ms 10", STEPS("w 0 0 1006", "F", "d 0 0 1002",
+		"w 7 0 1002", "d 5 0 1001", "w 0 0 8", "w 5 0 1001", "d 7 0 8", "d 7 0 1001", "w 1 0 1001", "F"), 2, true, .tiers = 2 },
+	{ "tier-promote", "promotion", "tiered", "commit_ms 10", STEPS("w 0 0 1006", "F", "d 0 0 1002", "M move 0 blocks 4 2", "V",
+		"F", "w 4 0 8", "w 5 0 8", "F", "M move 0 blocks 4 1", "V", "f 4 0 3", "F"), .tiers = 2 },
+	{ "tier-demote", "demotion", "tiered", "commit_ms 10", STEPS("w 0 0 1002", "w 2 8 3", "F", "M move 1 blocks 0 3", "V",
+		"w 0 0 8", "F", "M move 0 blocks 0 1", "V", "w 0 0 8", "w 3 0 8", "w 2 0 8", "F"), .tiers = 2 },
+	{ "tier-move-holes", "moves of blocks of which parts are written", "tiered", "commit_ms 10", STEPS("w 0 8 8", "w 0 40 8", "w 1 0 8",
+		"w -1 8 1001", "w 2 0 1001", "d 2 16 16", "F", "M move 1 all", "V", "F", "w 0 8 3", "w 0 24 2", "w 1 3 8",
+		"w 2 17 2", "M move 0 all", "V", "F"), .tiers = 2 },
+	{ "tier-swap", "exchange of blocks, both tiers full", "tiered", "commit_ms 10", STEPS("w 0 0 1010", "F", "M move 1 blocks 0 1",
+		"M move 0 blocks 4 1", "V", "F", "w 0 0 8", "w 4 0 8", "M move 0 blocks 5 2", "M move 1 blocks 2 2",
+		"V", "F", "f 2 0 8", "f 6 0 8", "d 2 0 1001", "w 2 0 1001", "F"), .tiers = 2 },
+	{ "tier-write-in-move", "move under writes", "tiered", "commit_ms 10", STEPS("w 0 0 1002", "F", "L slow 500",
+		"M move 1 blocks 0 1", "z 100", "b w 0 0 8", "b f 0 8 8", "b w 0 19 2", "r 0 0 8", "j", "L slow 0", "V", "F",
+		"w 2 8 8", "F", "L slow 500", "M move 1 blocks 2 1", "z 100", "b w 2 0 8", "b w 2 9 3", "b f 2 26 2", "b F", "j",
+		"L slow 0", "V", "L fast 500", "M move 0 blocks 0 1", "z 100", "b w 0 0 8", "b f 1 0 8", "j", "L fast 0",
+		"V", "F"), .tiers = 2 },
+	{ "tier-write-after-switch", "a write after the switch, before its commit", "tiered", "commit_ms 60000", STEPS("w 0 0 1002", "F",
+		"L meta 500", "M move 1 blocks 0 2", "z 100", "w 0 0 8", "w 0 13 2", "f 1 0 8", "w 1 8 8", "L meta 0", "V",
+		"F", "M move 0 blocks 0 1", "z 60", "w 0 0 8", "z 60", "w 0 8 3", "M move 1 blocks 0 1", "z 60", "f 0 0 3",
+		"V", "w 0 0 8", "F"), .tiers = 2 },
+	{ "tier-move-again", "a block moves again while the commit of its move is written, or waits", "tiered", "commit_ms 60000", STEPS(
+		"w 0 0 1002", "F", "L meta 500", "M move 1 blocks 0 1", "z 60", "M move 2 blocks 0 1", "z 60", "w 0 0 8", "L meta 0",
+		"V", "F", "w 3 0 8", "L meta 500", "b F", "z 60", "M move 1 blocks 0 2", "z 60", "M move 0 blocks 0 1", "z 60",
+		"w 0 8 8", "f 1 0 8", "j", "L meta 0", "V", "w 0 0 8", "F"), .tiers = 3 },
+	{ "tier-read-in-move", "a read that began before a move, and what comes to its slot", "tiered", "commit_ms 10", STEPS("w 0 0 1004",
+		"w 4 0 1001", "F", "R fast 700", "b r 0 0 128", "z 30", "R fast 0", "M move 1 blocks 0 1", "z 150",
+		"M move 0 blocks 4 1", "z 50", "F", "w 5 0 1001", "r 4 0 8", "j", "V", "F", "R slow 700", "b r 0 0 128", "z 30",
+		"R slow 0", "d 0 0 1001", "w 6 0 1001", "F", "j", "F"), .tiers = 2 },
+	{ "tier-discard-in-move", "discard of a block whose move is not committed", "tiered", "commit_ms 60000", STEPS("w 0 0 1003", "F",
+		"L meta 400", "M move 1 blocks 0 3", "z 100", "d 0 0 1001", "d 1 8 8", "L meta 0", "V", "w 0 0 8", "w 3 0 1002",
+		"F", "M move 0 blocks 1 1", "z 60", "d 1 0 1001", "w 1 0 8", "F", "L fast 400", "M move 0 blocks 2 1", "z 100",
+		"b d 2 0 8", "b w 2 8 8", "b d 2 16 1001", "j", "L fast 0", "V", "w 5 0 1001", "F"), .tiers = 2 },
+	{ "tier-three", "three tiers", "tiered", "commit_ms 10", STEPS("w 0 0 1003", "F", "M move 2 blocks 0 2", "V", "w 0 0 8", "F",
+		"M move 1 blocks 0 1", "M move 1 blocks 2 1", "V", "F", "w 0 8 8", "w 1 3 2", "M move 0 blocks 0 2", "V",
+		"M move 2 blocks 2 1", "V", "f 2 0 8", "d 1 0 1001", "w 1 0 8", "F"), .tiers = 3 },
+	{ "tier-three-full", "three tiers, landing on the last", "tiered", "commit_ms 10", STEPS("w 0 0 1010", "F", "w 10 0 1002", "w 12 3 2",
+		"F", "w 13 0 1002", "F", "M move 0 blocks 10 2", "M move 2 blocks 0 2", "V", "F", "w 10 0 8", "w 0 0 8",
+		"d 4 0 1001", "w 4 0 8", "F"), .tiers = 3 },
+	{ "tier-evacuate", "evacuation of a tier", "tiered", "commit_ms 10", STEPS("w 0 0 1004", "w 4 0 8", "F", "M move 1 blocks 0 3",
+		"M move 2 blocks 3 1", "w 1 0 8", "V", "w 0 0 8", "F", "M move 2 blocks 0 2", "M move 2 blocks 4 1",
+		"V", "F"), .tiers = 3 },
+	{ "tier-pin", "pinned blocks", "tiered", "commit_ms 10", STEPS("w 0 0 1003", "F", "P 0 1 1", "F", "S pinned 1", "M move 1 blocks 0 2",
+		"V", "w 0 0 8", "F", "P 1 1 1", "P 0 1 0", "F", "M move 0 blocks 0 2", "V", "F", "M move 1 blocks 1 1", "P 2 1 1",
+		"w 2 0 8", "V", "F", "d 1 8 8", "d 0 0 1001", "F", "w 1 0 8", "F"), .tiers = 2 },
+	{ "tier-journal", "journal wrap", "tiered", "commit_ms 1000", STEPS("f 0 0 8", "f 1 0 8", "M move 1 blocks 0 1", "V", "f 0 8 8",
+		"d 1 0 8", "M move 0 blocks 0 1", "V", "F", "d 0 8 8"), 30, .tiers = 2 },
+	{ "tier-checkpoint", "checkpoint", "tiered", "commit_ms 1000", STEPS("w 0 0 1010", "F", "M move 1 blocks 0 2", "V",
+		"M move 0 blocks 0 2", "M move 0 blocks 5 2", "V", "d 0 0 1001", "d 3 8 8", "w 0 0 8", "F", "d 5 0 1005",
+		"w 3 8 3", "F"), 12, .shred = true, .tiers = 2 },
+	{ "tier-shutdown", "shutdown", "tiered", "commit_ms 60000", STEPS("w 0 0 1003", "F", "w 0 0 8", "w 3 0 8", "d 1 8 8",
+		"M move 1 blocks 0 3", "z 20", "w 2 0 8"), .shred = true, .tiers = 3 },
+	{ "tier-recovery", "crash during recovery", "tiered", "commit_ms 30", STEPS("r 0 0 8", "w 0 0 8", "M move 1 blocks 0 2", "V",
+		"F"), .crashes = 12, .tiers = 2, .before = STEPS("w 0 0 1006", "F", "M move 1 blocks 0 2", "w 0 0 8", "V",
+		"d 4 0 1001", "M move 0 blocks 5 1", "w 7 0 1001", "w 1 3 2", "F", "f 0 8 8", "d 2 8 8", "M move 0 blocks 0 1",
+		"w 4 3 2", "V", "d 7 0 1001", "w 8 0 8", "F") },
+	{ "tier-errors", "a tier fails under moves and landings", "tiered", "commit_ms 30", STEPS("w 0 0 1003", "F", "E slow 1",
+		"M move 1 blocks 0 2", "V", "E slow 0", "w 0 0 8", "F", "M move 1 blocks 0 2", "V", "w 0 8 8", "F",
+		"E slow 1", "M move 0 blocks 0 1", "V", "E slow 0", "w 0 0 3", "F", "M move 0 blocks 0 1", "V", "F"),
+		.tiers = 2 },
+	{ "tier-elsewhere", "a tier refuses writes, and they go to another", "tiered", "commit_ms 30", STEPS("w 0 0 1002", "F", "E fast 2",
+		"w 3 0 1001", "w 4 3 2", "w 3 0 8", "E fast 0", "w 0 0 8", "F", "w 5 0 8", "E fast 2", "f 6 0 8", "w 7 0 1001", "E fast 0",
+		"w 6 9 3", "M move 0 blocks 6 1", "V", "F"), .tiers = 2 },
 };
 
 const size_t nr_scripts = sizeof(scripts) / sizeof(scripts[0]);
@@ -151,6 +244,11 @@ const char *script_name(size_t i)
 const char *script_covers(size_t i)
 {
 	return scripts[i].covers;
+}
+
+u32 script_tiers(size_t i)
+{
+	return scripts[i].tiers;
 }
 
 /* ---- steps ---- */
@@ -179,6 +277,8 @@ static void run_request(int fd, const char *s)
 			do_write(fd, start, len, *s == 'f');
 		else if (*s == 'r')
 			do_read(fd, start, len);
+		else if (*s == 'o')
+			do_zero(fd, start, len);
 		else
 			do_discard(fd, start, len);
 		start += len;
@@ -215,23 +315,40 @@ static void wait_for_background(void)
 static void run_message(const char *s)
 {
 	unsigned long long first, count, end;
-	char text[100], word[32];
+	const char *blocks = strstr(s, " blocks "), *all = strstr(s, " all");
+	char text[100];
 
 	snprintf(text, sizeof(text), "%s", s);
-	if (sscanf(s, "%31s blocks %llu %llu", word, &first, &count) == 3) {
+	if (blocks && sscanf(blocks, " blocks %llu %llu", &first, &count) == 2) {
 		first *= block_sectors;
 		end = first + count * block_sectors;
 		if (end > nr_sectors)
 			end = nr_sectors;
-		snprintf(text, sizeof(text), "%s %llu %llu", word, first, end - first);
-	} else if (sscanf(s, "%31s", word) == 1 && strstr(s, " all")) {
-		snprintf(text, sizeof(text), "%s 0 %llu", word, (unsigned long long)nr_sectors);
+		snprintf(text, sizeof(text), "%.*s %llu %llu", (int)(blocks - s), s, first, end - first);
+	} else if (all) {
+		snprintf(text, sizeof(text), "%.*s 0 %llu", (int)(all - s), s, (unsigned long long)nr_sectors);
 	}
 	if (dm_message(text))
 		complain("message %s", text);
 }
 
-static void set_held(const char *s)
+static void set_pin(const char *s)
+{
+	u64 id = oracle_new_id();
+	unsigned int first, n, on;
+	char text[100];
+
+	if (sscanf(s, "%u %u %u", &first, &n, &on) != 3)
+		die("script: P %s?", s);
+	snprintf(text, sizeof(text), "%s %llu %u", on ? "pin" : "unpin", (unsigned long long)first * block_sectors,
+		 n * block_sectors);
+	oracle_event(EV_PIN, id, first, n, on);
+	if (dm_message(text))
+		complain("message %s", text);
+	oracle_event(EV_PIN_ACK, id, first, n, on);
+}
+
+static void set_held(const char *s, bool reads)
 {
 	struct delays d = { 0 };
 	char name[16];
@@ -240,9 +357,9 @@ static void set_held(const char *s)
 
 	if (sscanf(s, "%15s %u", name, &ms) != 2)
 		die("script: L %s?", s);
-	for (i = 0; i < NR_DEVS; i++)
+	for (i = 0; i < nr_devs; i++)
 		if (!strcmp(name, dev_names[i]))
-			d.held[i] = ms * 1000;
+			(reads ? d.late : d.held)[i] = ms * 1000;
 	dev_delays(&d, 1);
 }
 
@@ -253,7 +370,7 @@ static void set_failing(const char *s)
 
 	if (sscanf(s, "%15s %d", name, &on) != 2)
 		die("script: E %s?", s);
-	for (i = 0; i < NR_DEVS; i++)
+	for (i = 0; i < nr_devs; i++)
 		if (!strcmp(name, dev_names[i]))
 			dev_fail(i, on);
 }
@@ -266,19 +383,22 @@ static u64 replaced_at;		/* while the device lived; 0: not at all */
 static void replace_fast(void)
 {
 	replaced_at = now();
-	dev_fail(FAST, false);
+	dev_fail(FAST, FAIL_NONE);
 	dev_replace(FAST, blank);
 }
 
 static void run_step(int fd, const char *s)
 {
 	char key[32], value[32];
+	u32 tier, blocks;
+	u64 used = 0;
 
 	switch (*s) {
 	case 'w':
 	case 'f':
 	case 'r':
 	case 'd':
+	case 'o':
 		run_request(fd, s);
 		break;
 	case 'b':
@@ -291,7 +411,11 @@ static void run_step(int fd, const char *s)
 		wait_for_background();
 		break;
 	case 'L':
-		set_held(s + 2);
+	case 'R':
+		set_held(s + 2, *s == 'R');
+		break;
+	case 'P':
+		set_pin(s + 2);
 		break;
 	case 'E':
 		set_failing(s + 2);
@@ -311,6 +435,16 @@ static void run_step(int fd, const char *s)
 			die("script: %s?", s);
 		if (!dm_wait(key, value, 30000))
 			complain("status: %s does not become %s", key, value);
+		break;
+	case 'V':
+		if (!dm_wait_moves(30000))
+			complain("moves do not end");
+		break;
+	case 'T':
+		if (sscanf(s + 1, "%u %u", &tier, &blocks) != 2)
+			die("script: %s?", s);
+		if (!dm_tier_word(tier, 1, &used) || used != blocks)
+			complain("tier %u has %llu blocks, not %u", tier, (unsigned long long)used, blocks);
 		break;
 	case 'z':
 		sleep_us(atoi(s + 2) * 1000);
@@ -367,6 +501,11 @@ static void sizes(const struct script *s, bool before)
 {
 	u32 scale = before ? s->fast_before : s->fast_then;
 
+	if (s->tiers) {
+		nr_tiers = s->tiers;
+		nr_sectors = tiered_sectors(nr_tiers);
+		return;
+	}
 	nr_sectors = max_sectors;
 	if (before)
 		nr_sectors -= s->less_blocks * block_sectors + s->less_sectors;
@@ -389,9 +528,18 @@ static bool read_on_paper(const struct script *s, struct image *state, u64 *valu
 	return !bad;
 }
 
+/* on a tiered device nothing moves but what the script moves */
+static void begin_script(const struct script *s, struct life *l)
+{
+	char features[200];
+
+	snprintf(features, sizeof(features), "%s%s", s->features, s->tiers ? " migration off sequential_landing 0" : "");
+	begin_life(l, s->mode, "lru 0", features);
+}
+
 static void live_before(const struct script *s, struct life *l)
 {
-	begin_life(l, s->mode, "lru 0", s->features);
+	begin_script(s, l);
 	run_steps(s->before, 1);
 	l->end = now();
 	end_life(l);
@@ -406,7 +554,7 @@ static bool prepare(const struct script *s, u64 *values, u8 *fast, struct rng *r
 	struct life l = { 0 };
 	struct image state;
 	char why[300];
-	u64 where = 0, sector;
+	u64 where = 0;
 	u8 *next = blank;
 	bool good;
 	int bad;
@@ -415,8 +563,7 @@ static bool prepare(const struct script *s, u64 *values, u8 *fast, struct rng *r
 	replaced_at = changed_generation = 0;
 	sizes(s, true);
 	format_devices();
-	for (sector = 0; sector < nr_sectors; sector++)
-		values[sector] = oracle_value(dev_mem[SLOW] + sector * SECTOR, sector);
+	first_values(values);
 	oracle_begin_life(values);
 	if (!s->before) {
 		other_fast = s->new_fast == FAST_LIVE;
@@ -437,14 +584,14 @@ static bool prepare(const struct script *s, u64 *values, u8 *fast, struct rng *r
 	}
 	if (s->crashes && l.log) {
 		/* rather one in which recovery has copies to drop that are not the slow device's any more */
-		u32 tries = rng_percent(r, 70) ? 60 : 1;
+		u32 tries = rng_percent(r, 70) && !s->tiers ? 60 : 1;
 
 		do {
 			u64 cut = l.begin + rng_next(r) % (l.end - l.begin);
-			u8 fates[NR_DEVS];
+			u8 fates[MAX_DEVS];
 			int d;
 
-			for (d = 0; d < NR_DEVS; d++)
+			for (d = 0; d < nr_devs; d++)
 				fates[d] = rng_below(r, NR_FATES);
 			crash_image(&state, &l.base, l.log, cut, fates, r);
 			bad = paper_values(&state, values, why, sizeof(why), &where);
@@ -476,7 +623,7 @@ static bool prepare(const struct script *s, u64 *values, u8 *fast, struct rng *r
 /* ---- judging ---- */
 
 struct counts {
-	u64 cuts, states, paper, recovery, failures;
+	u64 cuts, states, paper, recovery, failures, moves;
 };
 
 static void count(struct counts *c)
@@ -493,7 +640,7 @@ static void count(struct counts *c)
  */
 static const u8 *choose_fast(const struct life *l, u64 cut, const u8 *fast, struct rng *r)
 {
-	static const u8 fates[NR_DEVS] = { FATE_MIXED, FATE_LOST, FATE_LOST };
+	static const u8 fates[MAX_DEVS] = { FATE_MIXED, FATE_LOST, FATE_LOST };
 	static struct image before;
 	u32 n = rng_below(r, 5);
 
@@ -512,8 +659,9 @@ static const u8 *choose_fast(const struct life *l, u64 cut, const u8 *fast, stru
 static void judge_all(const struct script *s, const struct life *l, u64 *values, const u8 *fast, struct rng *r, u32 step,
 		      u32 states, u32 recovery, struct counts *counts)
 {
-	static const u8 first[3][NR_DEVS] = {
-		{ FATE_LOST, FATE_LOST, FATE_LOST }, { FATE_KEPT, FATE_LOST, FATE_KEPT }, { FATE_LOST, FATE_KEPT, FATE_KEPT },
+	static const u8 first[3][MAX_DEVS] = {
+		{ FATE_LOST, FATE_LOST, FATE_LOST }, { FATE_KEPT, FATE_LOST, FATE_KEPT },
+		{ FATE_LOST, FATE_KEPT, FATE_KEPT, FATE_KEPT, FATE_KEPT },
 	};
 	u64 n = rng_below(r, step + 1);
 	size_t nr, c;
@@ -526,7 +674,7 @@ static void judge_all(const struct script *s, const struct life *l, u64 *values,
 					  .second_started = rng_percent(r, 30), .recovery = recovery };
 			int d;
 
-			for (d = 0; d < NR_DEVS; d++)
+			for (d = 0; d < nr_devs; d++)
 				p.fates[d] = k < 3 ? first[k][d] : rng_below(r, NR_FATES);
 			if (s->shred && k)
 				p.fates[META] = FATE_SHREDDED;
@@ -558,6 +706,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 	u64 *values = calloc(max_sectors, sizeof(*values));
 	struct counts before = { 0 }, after = { 0 };
 	u8 *fast = calloc(1, dev_room[FAST]);
+	char moves[32] = "";
 	u32 round;
 
 	if (!blank) {
@@ -569,34 +718,39 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 	for (round = 0; round < (s->crashes ? s->crashes : 1) && nr_failures < max_failures && time_left(); round++) {
 		struct life l = { 0 };
 		size_t n;
+		int d;
 
 		image_new(&l.base);
 		if (prepare(s, values, fast, &r)) {
 			if (s->slow_meta)
 				dev_delays(&(struct delays){ 100, { 0, 0, 40000 }, 0 }, seed);
-			begin_life(&l, s->mode, "lru 0", s->features);
+			begin_script(s, &l);
 			n = strlen(l.what);
 			snprintf(l.what + n, sizeof(l.what) - n, ", script %s", s->name);
 			run_steps(s->steps, s->times ? s->times : 1);
+			after.moves += dm_moves();
 			end_life(&l);
 			dev_delays(&(struct delays){ 0 }, 0);
-			dev_fail(FAST, false);
-			dev_fail(SLOW, false);
+			for (d = 0; d < nr_devs; d++)
+				dev_fail(d, FAIL_NONE);
 			judge_all(s, &l, values, fast, &r, step, states, recovery, &after);
 			log_free(l.log);
 		}
 		image_free(&l.base);
 	}
 	count(&after);
-	printf("# powercut: script %s, block %uk, seed %llu: %llu cuts, %llu states judged, %llu of them started, %llu of them cuts while loading, %llu failures (%s)\n",
-	       s->name, block_sectors / 2, (unsigned long long)seed, (unsigned long long)after.cuts,
+	if (s->tiers)
+		snprintf(moves, sizeof(moves), "%llu moves, ", (unsigned long long)after.moves);
+	printf("# powercut: script %s, block %uk, seed %llu: %s%llu cuts, %llu states judged, %llu of them started, %llu of them cuts while loading, %llu failures (%s)\n",
+	       s->name, block_sectors / 2, (unsigned long long)seed, moves, (unsigned long long)after.cuts,
 	       (unsigned long long)(after.states - before.states + after.paper - before.paper),
 	       (unsigned long long)(after.states - before.states), (unsigned long long)(after.recovery - before.recovery),
 	       (unsigned long long)(after.failures - before.failures), s->covers);
 	fflush(stdout);
 	other_fast = false;
 	changed_generation = 0;
-	sizes(&(struct script){ 0 }, false);
+	if (!s->tiers)
+		sizes(&(struct script){ 0 }, false);
 	free(values);
 	free(fast);
 }

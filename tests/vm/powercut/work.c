@@ -30,7 +30,7 @@ const char *random_mode(struct rng *r)
 		"writeback", "writeback", "writeback", "writethrough", "writearound", "passthrough",
 	};
 
-	return modes[rng_below(r, sizeof(modes) / sizeof(modes[0]))];
+	return nr_tiers ? "tiered" : modes[rng_below(r, sizeof(modes) / sizeof(modes[0]))];
 }
 
 const char *random_policy(struct rng *r)
@@ -108,15 +108,39 @@ int do_flush(int fd)
 	return 0;
 }
 
+/* on a tiered device the whole granules in it become zeros, durably, and nothing else changes */
 int do_discard(int fd, u64 start, u32 n)
+{
+	u64 range[2] = { start * SECTOR, (u64)n * SECTOR }, id = oracle_new_id(), end = start + n;
+	u32 granule = block_sectors > 512 ? block_sectors / 64 : 8;
+
+	if (nr_tiers) {
+		start = (start + granule - 1) / granule * granule;
+		end -= end % granule;
+		n = start < end ? end - start : 0;
+	}
+	if (!oracle_take(start, n))
+		return 0;
+	oracle_event(EV_DISCARD, id, start, n, false);
+	if (ioctl(fd, BLKDISCARD, range)) {
+		complain("discard of %u sectors at %llu: %s", n, (unsigned long long)start, strerror(errno));
+		return -1;
+	}
+	oracle_event(EV_DISCARD_ACK, id, start, n, nr_tiers);
+	oracle_drop(start, n);
+	return 0;
+}
+
+/* on a tiered device: zeros are a version like another, but not durable before a flush, as a discard is */
+int do_zero(int fd, u64 start, u32 n)
 {
 	u64 range[2] = { start * SECTOR, (u64)n * SECTOR }, id = oracle_new_id();
 
 	if (!oracle_take(start, n))
 		return 0;
 	oracle_event(EV_DISCARD, id, start, n, false);
-	if (ioctl(fd, BLKDISCARD, range)) {
-		complain("discard of %u sectors at %llu: %s", n, (unsigned long long)start, strerror(errno));
+	if (ioctl(fd, BLKZEROOUT, range)) {
+		complain("zeros on %u sectors at %llu: %s", n, (unsigned long long)start, strerror(errno));
 		return -1;
 	}
 	oracle_event(EV_DISCARD_ACK, id, start, n, false);
@@ -155,6 +179,12 @@ static void place(struct worker *w, u64 *start, u32 *n)
 		*n = nr_sectors - *start;
 }
 
+/* most of it, or all: then its slot goes to another block */
+static int discard_block(int fd, u64 start)
+{
+	return do_discard(fd, start - start % block_sectors, block_sectors);
+}
+
 static void *work(void *arg)
 {
 	struct worker *w = arg;
@@ -171,6 +201,10 @@ static void *work(void *arg)
 			e = do_flush(w->fd);
 		else if (what < 11)
 			e = do_discard(w->fd, start, n);
+		else if (nr_tiers && what < 14)
+			e = discard_block(w->fd, start);
+		else if (nr_tiers && what < 16)
+			e = do_zero(w->fd, start, n);
 		else if (what < 11 + reads)
 			e = do_read(w->fd, start, n);
 		else if (what < 24 + reads) {
@@ -191,6 +225,42 @@ static void *work(void *arg)
 			sleep_us(rng_below(r, 5000));
 	}
 	return NULL;
+}
+
+static void tiered_message(struct worker *w)
+{
+	static const char * const names[] = { "lru", "hotspot", "clock2q" };
+	static const char * const when[] = { "continuous", "idle", "off" };
+	struct rng *r = &w->rng;
+	char text[100];
+	u64 start;
+	u32 n;
+
+	place(w, &start, &n);
+	if (rng_percent(r, 30))
+		n = 1 + rng_below(r, 4 * block_sectors);
+	if (n > nr_sectors - start)
+		n = nr_sectors - start;
+	switch (rng_below(r, 12)) {
+	case 0:
+		snprintf(text, sizeof(text), "policy %s", names[rng_below(r, 3)]);
+		break;
+	case 1:
+		snprintf(text, sizeof(text), rng_percent(r, 50) ? "pin %llu %u" : "unpin %llu %u",
+			 (unsigned long long)start, n);
+		break;
+	case 2:
+		snprintf(text, sizeof(text), "set commit_ms %u", 10 + rng_below(r, 4) * 30);
+		break;
+	case 3:
+		snprintf(text, sizeof(text), "set migration %s", when[rng_below(r, 3)]);
+		break;
+	default:
+		snprintf(text, sizeof(text), "move %u %llu %u", rng_below(r, nr_tiers), (unsigned long long)start, n);
+	}
+	if (verbose)
+		printf("#   %llu message %s\n", (unsigned long long)now(), text);
+	dm_message(text);
 }
 
 static void random_message(struct worker *w)
@@ -245,7 +315,10 @@ static void *messenger(void *arg)
 
 	while (!stop) {
 		sleep_us(5000 + rng_below(&w->rng, 80000));
-		random_message(w);
+		if (nr_tiers)
+			tiered_message(w);
+		else
+			random_message(w);
 	}
 	return NULL;
 }
