@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/* dmtier lost: what only the SSD has. */
+/* dmtier lost: what only the SSD has, or a tier. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
@@ -7,6 +7,7 @@
 
 #include "dmtier.h"
 #include "lib/devices.h"
+#include "lib/fiemap.h"
 #include "lib/json.h"
 #include "lib/text.h"
 
@@ -85,14 +86,16 @@ static void add_dirty(struct ranges *l, const struct tier_geometry *g, const str
 	}
 }
 
-static void collect(struct ranges *l, const struct audit *a)
+/* in a tiered device all that is valid is dirty, too: there is no other copy */
+static void collect(struct ranges *l, const struct audit *a, int tier)
 {
 	const struct tier_geometry *g = &a->sb.geometry;
 	const struct tier_record **dirty = text_alloc(a->dirty_slots + 1, sizeof(*dirty));
 	size_t i, n = 0;
 
 	for (i = 0; i < g->nr_slots; i++)
-		if ((a->records[i].flags & TIER_REC_MAPPED) && a->records[i].dirty)
+		if ((a->records[i].flags & TIER_REC_MAPPED) && a->records[i].dirty &&
+		    (tier < 0 || tier_slot_dev(g, tier_to_slot((u32)i)) == (u32)tier))
 			dirty[n++] = &a->records[i];
 	qsort(dirty, n, sizeof(*dirty), by_block);
 	for (i = 0; i < n; i++)
@@ -129,7 +132,10 @@ static void print_text(const struct ranges *l, const struct audit *a)
 	for (i = 0; i < l->nr; i++)
 		printf("%llu %llu\n", ull(l->v[i].start), ull(l->v[i].sectors));
 	fflush(stdout);
-	if (l->nr)
+	if (l->nr && a->sb.geometry.exclusive)
+		fprintf(stderr, "%llu ranges, %s: they are on that tier and nowhere else\n", ull(l->nr),
+			text_size(l->sectors * 512, size));
+	else if (l->nr)
 		fprintf(stderr, "%llu ranges, %s: the HDD has older data there\n", ull(l->nr),
 			text_size(l->sectors * 512, size));
 	else
@@ -139,7 +145,79 @@ static void print_text(const struct ranges *l, const struct audit *a)
 		      stderr);
 }
 
-static int list_lost(const char *path, bool json, bool force)
+/* a sector of an extent of the file is in a range? */
+static bool is_hit(const struct ranges *l, const struct file_map *map)
+{
+	size_t i, low, high, mid;
+
+	for (i = 0; i < map->nr; i++) {
+		const struct file_extent *e = &map->v[i];
+
+		/* the first range that ends behind the extent's begin */
+		for (low = 0, high = l->nr; low < high;) {
+			mid = (low + high) / 2;
+			if (l->v[mid].start + l->v[mid].sectors > e->first)
+				high = mid;
+			else
+				low = mid + 1;
+		}
+		if (low < l->nr && l->v[low].start < e->first + e->sectors)
+			return true;
+	}
+	return false;
+}
+
+/* those files that have lost something, by the file system that is mounted */
+static int print_files(const struct ranges *l, char **files, int nr)
+{
+	struct file_map map;
+	char why[TEXT_LEN];
+	int i, code = TOOL_OK;
+
+	for (i = 0; i < nr; i++) {
+		if (file_map_read(&map, files[i], why)) {
+			text_error("%s", why);
+			code = TOOL_OPERATIONAL;
+		} else if (is_hit(l, &map)) {
+			printf("%s\n", files[i]);
+		}
+		file_map_free(&map);
+	}
+	return code;
+}
+
+/* does --tier go with these metadata? */
+static int check_tier(const struct audit *a, int tier, char *why)
+{
+	const struct tier_geometry *g = &a->sb.geometry;
+
+	if (!g->exclusive)
+		return tier < 0 ? 0 : text_why(why, -EINVAL, "--tier is for tiered devices, and these are the metadata of a cache");
+	if (tier < 0)
+		return text_why(why, -EINVAL, "these are the metadata of a tiered device: --tier says which is lost, 0 to %u",
+				g->nr_devs - 1);
+	if (tier >= (int)g->nr_devs)
+		return text_why(why, -EINVAL, "there is no tier %d: they are 0 to %u", tier, g->nr_devs - 1);
+	return 0;
+}
+
+/**
+ * struct question - what is asked
+ * @json: output for programs
+ * @force: also if the metadata are in use
+ * @tier: which is lost, -1: it is about a cache
+ * @files: names of files that may have lost something
+ * @nr_files: their number
+ */
+struct question {
+	bool json;
+	bool force;
+	int tier;
+	char **files;
+	int nr_files;
+};
+
+static int list_lost(const char *path, const struct question *q)
 {
 	struct bdev meta = { .fd = -1 };
 	struct audit a = { };
@@ -149,7 +227,7 @@ static int list_lost(const char *path, bool json, bool force)
 
 	r = bdev_identify(&meta, path, why);
 	if (!r)
-		r = devices_refuse_live(&meta, force, why);
+		r = devices_refuse_live(&meta, q->force, why);
 	if (!r)
 		r = bdev_open(&meta, 0, why);
 	if (!r)
@@ -158,17 +236,21 @@ static int list_lost(const char *path, bool json, bool force)
 		text_why(why, 0, "%s is damaged: dmtier check says how", path);
 		r = -EILSEQ;
 	}
+	if (!r)
+		r = check_tier(&a, q->tier, why);
 	if (r) {
 		code = r == -EILSEQ ? TOOL_UNCORRECTED : tool_exit_code(r);
 		text_error("%s", why);
 	} else {
 		code = a.nr[AUDIT_ERROR] ? TOOL_UNCORRECTED : TOOL_OK;
-		collect(&l, &a);
-		if (json)
+		collect(&l, &a, q->tier);
+		if (q->nr_files)
+			code = print_files(&l, q->files, q->nr_files) ?: code;
+		else if (q->json)
 			print_json(&l, &a);
 		else
 			print_text(&l, &a);
-		if (code != TOOL_OK)
+		if (a.nr[AUDIT_ERROR])
 			text_warn("%s is damaged: the list may lack something; dmtier check says what", path);
 	}
 	free(l.v);
@@ -177,41 +259,66 @@ static int list_lost(const char *path, bool json, bool force)
 	return code;
 }
 
+static int parse_tier(const char *text, int *tier)
+{
+	char *end;
+	unsigned long n = strtoul(text, &end, 10);
+
+	if (*text >= '0' && *text <= '9' && !*end && n < TIER_MAX_DEVS) {
+		*tier = (int)n;
+		return TOOL_CONTINUE;
+	}
+	text_error("tier '%s' is not the number of a tier: they are 0 to %u at most, fastest first", text,
+		   TIER_MAX_DEVS - 1);
+	return TOOL_USAGE;
+}
+
 static int run_lost(int argc, char **argv)
 {
-	enum { JSON = OPT_OWN, FORCE };
+	enum { JSON = OPT_OWN, FORCE, TIER };
 	static const struct option options[] = {
 		{ "json", no_argument, NULL, JSON },
 		{ "force", no_argument, NULL, FORCE },
+		{ "tier", required_argument, NULL, TIER },
 		TOOL_OPTIONS
 	};
+	struct question q = { .tier = -1 };
 	int o, code = TOOL_CONTINUE;
-	bool json = false, force = false;
 
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		if (o == JSON)
-			json = true;
+			q.json = true;
 		else if (o == FORCE)
-			force = true;
+			q.force = true;
+		else if (o == TIER)
+			code = parse_tier(optarg, &q.tier);
 		else
 			tool_common_option(&verb_lost, o, &code);
 	}
 	if (code != TOOL_CONTINUE)
 		return code;
-	if (argc - optind != 1) {
-		text_error("it takes METADATA");
+	q.files = argv + optind + 1;
+	q.nr_files = argc - optind - 1;
+	if (q.nr_files < 0 || (q.nr_files && q.tier < 0)) {
+		text_error("it takes METADATA, and behind it files if a tier is given");
 		return tool_usage(&verb_lost);
 	}
-	return list_lost(argv[optind], json, force);
+	if (q.nr_files && q.json) {
+		text_error("--json does not go with files: their names are printed, one a line");
+		return tool_usage(&verb_lost);
+	}
+	return list_lost(argv[optind], &q);
 }
 
 const struct verb verb_lost = {
 	.name = "lost",
-	.synopsis = "[--json] [--force] METADATA",
-	.summary = "list what would be lost with the SSD: sectors of which the HDD has older data",
+	.synopsis = "[--json] [--force] METADATA\n[--json] [--force] --tier TIER METADATA [FILE...]",
+	.summary = "list what would be lost with the SSD: sectors of which the HDD has older data; or with a tier",
 	.help =
 "  --json   output for programs\n"
 "  --force  also if the metadata device is in use: what is dirty changes meanwhile\n"
+"  --tier TIER  of a tiered device: what is on that tier, 0 is the fastest; with FILEs on the mounted device, the names\n"
+"           of those of them that have something there\n"
 "\n"
 "A line for each range: first sector and number of sectors, of 512 bytes, on the tier device and on the HDD alike.\n"
 "Exit code as of check.\n",

@@ -16,7 +16,8 @@
 static const struct verb * const verbs[] = {
 	&verb_format, &verb_check, &verb_table, &verb_create, &verb_remove, &verb_status,
 	&verb_flush, &verb_mode, &verb_set, &verb_policy, &verb_promote, &verb_demote, &verb_pin,
-	&verb_unpin, &verb_invalidate, &verb_size, &verb_lost, &verb_sim,
+	&verb_unpin, &verb_invalidate, &verb_move, &verb_where, &verb_evacuate, &verb_keep, &verb_size,
+	&verb_lost, &verb_sim,
 };
 
 #define NR_VERBS	(sizeof(verbs) / sizeof(verbs[0]))
@@ -115,10 +116,10 @@ static int print_help(void)
 
 	printf("usage: dmtier VERB [OPTION]... [ARGUMENT]...\n"
 	       "       dmtier help [VERB]\n\n"
-	       "Makes one fast block device out of an SSD, a HDD and a small metadata device.\n\n");
+	       "Makes one fast block device out of an SSD, a HDD and a small metadata device, and perhaps further disks.\n\n");
 	for (i = 0; i < NR_VERBS; i++)
 		printf("  %-11s%s\n", verbs[i]->name, verbs[i]->summary);
-	printf("\nDevices come in the order SSD HDD METADATA.  See dmtier(8).\n");
+	printf("\nDevices come in the order SSD HDD METADATA [TIER...].  See dmtier(8).\n");
 	return TOOL_OK;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "core/args.h"
 #include "dmtier.h"
@@ -259,7 +260,9 @@ const struct verb verb_set = {
 	.summary = "change a tunable of a running tier device or of its policy",
 	.help =
 "KEY is fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate,\n"
-"reserve_slots, commit_ms, max_errors, or a tunable of the policy; see dmtier(8).\n",
+"reserve_slots, commit_ms, max_errors, or a tunable of the policy; of a tiered device idle_ms,\n"
+"migration_rate, commit_ms, max_errors, free_low, free_high, sequential_landing, migration, yield_ms,\n"
+"or a tunable of the policy; see dmtier(8).\n",
 	.run = run_set,
 };
 
@@ -344,9 +347,154 @@ const struct verb verb_##word = {					\
 	.run = run_##word,						\
 }
 
-RANGE_VERB(promote, "copy a range to the SSD");
-RANGE_VERB(demote, "write a range back and take it off the SSD");
-RANGE_VERB(pin, "keep a range on the SSD whatever the policy says");
+RANGE_VERB(promote, "copy a range to the SSD; tiered: move it to the next faster tier");
+RANGE_VERB(demote, "write a range back and take it off the SSD; tiered: move it to the next slower tier");
+RANGE_VERB(pin, "keep a range on the SSD whatever the policy says; tiered: on the tier that it is on");
 RANGE_VERB(unpin, "end pin");
 RANGE_VERB(invalidate,
 	   "forget the clean copies of a range on the SSD; refused if it holds dirty data");
+
+/* ---- tiers ---- */
+
+static int run_move(int argc, char **argv)
+{
+	int code = parse_line(&verb_move, argc, argv, 4, 4, "a name, a tier, a first sector and a number of them");
+	char *words[4];
+
+	if (code != TOOL_CONTINUE)
+		return code;
+	words[0] = "move";
+	words[1] = argv[optind + 1];
+	words[2] = sectors_word(argv[optind + 2]);
+	words[3] = sectors_word(argv[optind + 3]);
+	code = send(argv[optind], words, 4);
+	free(words[2]);
+	free(words[3]);
+	return code;
+}
+
+const struct verb verb_move = {
+	.name = "move",
+	.synopsis = "NAME TIER FIRST COUNT",
+	.summary = "move a range of a tiered device to a tier",
+	.help =
+"TIER is its number, from 0, fastest first.  " RANGE_HELP,
+	.run = run_move,
+};
+
+/* what a tier has in use, in slots, and its state; the status is freed by the caller */
+static int look_at_tier(const char *name, unsigned int tier, struct status *s, char *why)
+{
+	struct mapper_line line;
+	int r;
+
+	memset(s, 0, sizeof(*s));
+	r = mapper_status(name, &line, why);
+	if (r)
+		return r;
+	r = status_parse(s, line.params, why);
+	free(line.params);
+	if (!r && tier >= s->nr_tiers)
+		r = text_why(why, -EINVAL, "%.200s has no tier %u", name, tier);
+	return r;
+}
+
+/* until it is empty; the work goes on without us */
+static int wait_empty(const char *name, unsigned int tier, char *why)
+{
+	static const struct timespec pause = { .tv_nsec = 200000000L };
+	uint64_t most = 0, left = 1;
+	struct status s;
+	int r = 0;
+
+	while (!r && left) {
+		r = look_at_tier(name, tier, &s, why);
+		if (!r) {
+			left = s.tiers[tier].used;
+			most = left > most ? left : most;
+			text_progress("emptying", most - left, most ? most : 1);
+			if (left && !strcmp(s.tiers[tier].state, "ok"))
+				r = text_why(why, -ECANCELED, "tier %u is not to be emptied any more", tier);
+			if (left && strcmp(s.health, "rw"))
+				r = text_why(why, -EIO, "%.200s: health is %.20s: nothing is moved", name, s.health);
+		}
+		status_free(&s);
+		if (!r && left && tool_cancelled)
+			r = text_why(why, -EINTR, "cancelled; emptying tier %u goes on all the same, \"dmtier keep\" ends it",
+				     tier);
+		if (!r && left)
+			nanosleep(&pause, NULL);
+	}
+	if (r)
+		text_progress_stop();
+	else if (most)
+		text_progress("emptying", most, most);
+	return r;
+}
+
+static int run_tier(const struct verb *v, int argc, char **argv, bool wait)
+{
+	char why[TEXT_LEN], *op, *words[2];
+	int r, code;
+
+	if (argc - optind != 2) {
+		text_error("it takes a name and a tier");
+		return tool_usage(v);
+	}
+	op = text_format("%s", v->name);
+	words[0] = op;
+	words[1] = argv[optind + 1];
+	code = send(argv[optind], words, 2);
+	free(op);
+	if (code != TOOL_OK || !wait)
+		return code;
+	r = wait_empty(argv[optind], (unsigned int)strtoul(words[1], NULL, 10), why);
+	if (r)
+		text_error("%s", why);
+	return tool_exit_code(r);
+}
+
+static int run_evacuate(int argc, char **argv)
+{
+	enum { WAIT = OPT_OWN };
+	static const struct option options[] = {
+		{ "wait", no_argument, NULL, WAIT },
+		TOOL_OPTIONS
+	};
+	int o, code = TOOL_CONTINUE;
+	bool wait = false;
+
+	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (o == WAIT)
+			wait = true;
+		else
+			tool_common_option(&verb_evacuate, o, &code);
+	}
+	return code == TOOL_CONTINUE ? run_tier(&verb_evacuate, argc, argv, wait) : code;
+}
+
+const struct verb verb_evacuate = {
+	.name = "evacuate",
+	.synopsis = "[--wait] NAME TIER",
+	.summary = "move everything off a tier, so that it can be taken out",
+	.help =
+"  --wait  until it is empty, with progress\n"
+"\n"
+"It goes on in the background, also after a restart.  dmtier status shows how far it is, and dmtier keep ends it.\n",
+	.run = run_evacuate,
+};
+
+static int run_keep(int argc, char **argv)
+{
+	int code = parse_line(&verb_keep, argc, argv, 2, 2, "a name and a tier");
+
+	return code == TOOL_CONTINUE ? run_tier(&verb_keep, argc, argv, false) : code;
+}
+
+const struct verb verb_keep = {
+	.name = "keep",
+	.synopsis = "NAME TIER",
+	.summary = "take evacuate back: the tier is used again",
+	.help = "",
+	.run = run_keep,
+};

@@ -299,6 +299,18 @@ static const char * const section_names[STATUS_NR_SECTIONS] = {
 	[STATUS_POLICY] = "policy",
 };
 
+static void print_tier(unsigned int i, const struct status_tier *t)
+{
+	char *used = share(t->used, t->slots);
+
+	printf("  tier %u: %s, %llu of %llu slots used (%s), %llu pinned\n", i, t->state,
+	       (unsigned long long)t->used, (unsigned long long)t->slots, used, (unsigned long long)t->pinned);
+	printf("    reads %llu, writes %llu, landings %llu, moves in %llu, moves out %llu, errors %llu\n",
+	       (unsigned long long)t->reads, (unsigned long long)t->writes, (unsigned long long)t->landings,
+	       (unsigned long long)t->moves_in, (unsigned long long)t->moves_out, (unsigned long long)t->errors);
+	free(used);
+}
+
 static void print_long(const struct device *d)
 {
 	const struct status_section *sec;
@@ -308,6 +320,8 @@ static void print_long(const struct device *d)
 	if (d->error[0])
 		return;
 	printf("\n%s\n", d->name);
+	for (i = 0; i < s->nr_tiers; i++)
+		print_tier(i, &s->tiers[i]);
 	printf("  slots: %llu of %llu used, %llu ready, %llu dirty with %llu granules\n",
 	       (unsigned long long)s->used_slots, (unsigned long long)s->nr_slots,
 	       (unsigned long long)s->ready_slots, (unsigned long long)s->dirty_slots,
@@ -361,6 +375,31 @@ static void json_policy(struct json *j, const struct status *s)
 	json_array_end(j);
 }
 
+static void json_tiers(struct json *j, const struct status *s)
+{
+	unsigned int i;
+
+	json_array(j, "tiers");
+	for (i = 0; i < s->nr_tiers; i++) {
+		const struct status_tier *t = &s->tiers[i];
+
+		json_object(j, NULL);
+		json_string(j, "state", t->state);
+		json_u64(j, "slots", t->slots);
+		json_u64(j, "bytes", t->slots * s->block_sectors * 512);
+		json_u64(j, "used_slots", t->used);
+		json_u64(j, "pinned_slots", t->pinned);
+		json_u64(j, "reads", t->reads);
+		json_u64(j, "writes", t->writes);
+		json_u64(j, "landings", t->landings);
+		json_u64(j, "moves_in", t->moves_in);
+		json_u64(j, "moves_out", t->moves_out);
+		json_u64(j, "errors", t->errors);
+		json_object_end(j);
+	}
+	json_array_end(j);
+}
+
 static void json_device(struct json *j, const struct device *d)
 {
 	const struct status_section *sec;
@@ -392,6 +431,8 @@ static void json_device(struct json *j, const struct device *d)
 		json_object_end(j);
 	}
 	json_policy(j, s);
+	if (s->nr_tiers)
+		json_tiers(j, s);
 }
 
 static void print_json(const struct list *l)

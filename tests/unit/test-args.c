@@ -122,7 +122,8 @@ static const struct {
 	{ DEVS " 128 2 lru 0", "unknown feature \"lru\"" },
 	{ DEVS " 128 1 writeboth lru 0",
 	  "unknown feature \"writeboth\": expected a mode (writeback, writethrough, writearound, passthrough "
-	  "or tiered), tier_dev and its path, no_discard_passdown, accept_changed_slow, accept_new_fast or a tunable and its value" },
+	  "or tiered), tier_dev and its path, no_discard_passdown, accept_changed_slow, accept_new_fast, accept_new_tier "
+	  "or a tunable and its value" },
 	{ DEVS " 128 1 WRITEBACK lru 0", "unknown feature \"WRITEBACK\"" },
 	{ DEVS " 128 1  lru 0", "unknown feature \"\"" },
 	{ DEVS " 128 2 writeback writethrough lru 0",
@@ -581,7 +582,8 @@ static const struct {
 	const char *error;
 } bad_tiered_messages[] = {
 	{ "",
-	  "unknown message \"\": expected policy, set, promote, demote, pin, unpin, move, where, evacuate or stats reset" },
+	  "unknown message \"\": expected policy, set, promote, demote, pin, unpin, move, where, evacuate, keep "
+	  "or stats reset" },
 	{ "flush", "message flush belongs to the cache modes: expected policy, set, promote" },
 	{ "mode writeback", "message mode belongs to the cache modes" },
 	{ "invalidate 0 1", "message invalidate belongs to the cache modes" },

@@ -281,9 +281,17 @@ int mapper_status(const char *name, struct mapper_line *line, char *why)
 
 int mapper_message(const char *name, const char *message, char *why)
 {
+	return mapper_ask(name, message, NULL, why);
+}
+
+int mapper_ask(const char *name, const char *message, char **answer, char *why)
+{
 	struct dm_task *task;
+	const char *text;
 	int r = 0, log;
 
+	if (answer)
+		*answer = NULL;
 	task = new_task(DM_DEVICE_TARGET_MSG, name, &r, why);
 	if (!task)
 		return r;
@@ -299,9 +307,30 @@ int mapper_message(const char *name, const char *message, char *why)
 		refused("the target refuses the message for", name, r, log, why);
 	} else {
 		close_kernel_log(log);
+		text = answer ? dm_task_get_message_response(task) : NULL;
+		if (answer)
+			*answer = text_format("%s", text ? text : "");
 	}
 	dm_task_destroy(task);
 	return r;
+}
+
+char *mapper_name_of(unsigned int major, unsigned int minor, char *why)
+{
+	char *path = text_format("/sys/dev/block/%u:%u/dm/name", major, minor), name[DM_NAME_LEN + 2] = "";
+	FILE *f = fopen(path, "re");
+
+	free(path);
+	if (f) {
+		if (!fgets(name, sizeof(name), f))
+			name[0] = '\0';
+		fclose(f);
+	}
+	name[strcspn(name, "\n")] = '\0';
+	if (*name)
+		return text_format("%s", name);
+	text_why(why, 0, "is not a device of device-mapper (%u:%u)", major, minor);
+	return NULL;
 }
 
 /* run a task that makes or removes a device node, and wait until udev is done with it */

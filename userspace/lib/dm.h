@@ -45,6 +45,25 @@ int mapper_status(const char *name, struct mapper_line *line, char *why);
 int mapper_message(const char *name, const char *message, char *why);
 
 /**
+ * mapper_ask() - send a message that is answered with text
+ * @name: of the device
+ * @message: words
+ * @answer: the text, to be freed; NULL on failure
+ * @why: TEXT_LEN bytes
+ */
+int mapper_ask(const char *name, const char *message, char **answer, char *why);
+
+/**
+ * mapper_name_of() - name of a device-mapper device
+ * @major: of its number
+ * @minor: of its number
+ * @why: TEXT_LEN bytes: "is not ..."
+ *
+ * Return: string, to be freed; NULL if it is none.
+ */
+char *mapper_name_of(unsigned int major, unsigned int minor, char *why);
+
+/**
  * mapper_name() - can a device have this name?
  * @name: any text
  * @why: TEXT_LEN bytes

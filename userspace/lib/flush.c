@@ -30,6 +30,9 @@ static int read_progress(const char *name, struct progress *p, char *why)
 	if (r)
 		return r;
 	r = status_parse(&s, line.params, why);
+	if (!r && !strcmp(s.wanted_mode, "tiered"))
+		r = text_why(why, -EINVAL, "%.200s is tiered: its data are in one place only, there is nothing to write back",
+			     name);
 	if (!r) {
 		state = status_value(&s, STATUS_STATE, "flush");
 		text_copy(p->state, sizeof(p->state), state ? state : "");

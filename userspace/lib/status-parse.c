@@ -124,6 +124,52 @@ static void next_section(struct words *w, struct status_section *section)
 	}
 }
 
+#define TIER_WORDS	10U
+#define MOST_TIERS	64U
+
+static void next_tier(struct words *w, struct status_tier *t, unsigned int words)
+{
+	t->slots = next_number(w);
+	t->used = next_number(w);
+	t->reads = next_number(w);
+	t->writes = next_number(w);
+	t->landings = next_number(w);
+	t->moves_in = next_number(w);
+	t->moves_out = next_number(w);
+	t->pinned = next_number(w);
+	t->errors = next_number(w);
+	t->state = next(w);
+	/* those of a newer kernel */
+	for (words -= TIER_WORDS; words; words--)
+		next(w);
+}
+
+/* the number of words is that of a newer section, if it does not begin with "tiers" */
+static void next_tiers(struct words *w, struct status *s)
+{
+	uint64_t words = next_number(w), nr;
+	const char *count;
+	unsigned int i;
+
+	if (w->bad || strcmp(next(w), "tiers"))
+		return;
+	count = next(w);
+	if (!parse_number(count, '\0', &nr, NULL) || !nr || nr > MOST_TIERS) {
+		reject(w, count, "a number of tiers");
+		return;
+	}
+	if (words < 2 || (words - 2) % nr || (words - 2) / nr < TIER_WORDS || words > 100 * MOST_TIERS) {
+		reject(w, count, "a number of tiers that fits the number of words");
+		return;
+	}
+	s->tiers = text_alloc(nr, sizeof(*s->tiers));
+	for (i = 0; i < nr; i++)
+		s->tiers[i].state = "";
+	for (i = 0; i < nr && !w->bad && !w->ended; i++)
+		next_tier(w, &s->tiers[i], (unsigned int)((words - 2) / nr));
+	s->nr_tiers = i;
+}
+
 static void read_line(struct status *s, struct words *w)
 {
 	const char *flag;
@@ -149,6 +195,9 @@ static void read_line(struct status *s, struct words *w)
 		s->policy = next(w);
 	if (!w->bad)
 		next_section(w, &s->sections[STATUS_POLICY]);
+	/* no cache has what may come here */
+	if (!w->bad && w->at < w->nr && !strcmp(s->wanted_mode, "tiered"))
+		next_tiers(w, s);
 }
 
 int status_parse(struct status *s, const char *params, char *why)
@@ -179,6 +228,7 @@ void status_free(struct status *s)
 
 	for (i = 0; i < STATUS_NR_SECTIONS; i++)
 		free(s->sections[i].pairs);
+	free(s->tiers);
 	free(s->text);
 	memset(s, 0, sizeof(*s));
 }

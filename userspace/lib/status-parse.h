@@ -8,6 +8,7 @@
  *	<#words> <key value>*		state
  *	<#words> <key value>*		tunables of the core
  *	<policy> <#words> <key value>*
+ *	<#words> tiers <count> <10 words for each>	in tiered mode
  *
  * Lines grow at the ends of the sections and behind the last one only.  Keys are not interpreted
  *here; what is missing at the end is taken for an older kernel's or a failed target's.
@@ -26,6 +27,32 @@ struct status_pair {
 struct status_section {
 	struct status_pair *pairs;
 	unsigned int nr;
+};
+
+/**
+ * struct status_tier - a tier of a tiered device
+ * @slots: all
+ * @used: in use
+ * @reads: requests answered from it
+ * @writes: requests written to it
+ * @landings: blocks that got their first slot there
+ * @moves_in: blocks moved to it
+ * @moves_out: blocks moved away
+ * @pinned: slots
+ * @errors: of the device
+ * @state: "ok", "evacuating", "empty", "failing"
+ */
+struct status_tier {
+	uint64_t slots;
+	uint64_t used;
+	uint64_t reads;
+	uint64_t writes;
+	uint64_t landings;
+	uint64_t moves_in;
+	uint64_t moves_out;
+	uint64_t pinned;
+	uint64_t errors;
+	const char *state;
 };
 
 enum status_section_name {
@@ -53,6 +80,8 @@ enum status_section_name {
  * @journal_blocks: blocks
  * @sections: key value pairs
  * @policy: its name, "" if the line ends before it
+ * @tiers: of a tiered device, fast to slow
+ * @nr_tiers: their number
  * @complete: nothing was missing
  * @text: the words, changed
  */
@@ -72,6 +101,8 @@ struct status {
 	uint64_t journal_blocks;
 	struct status_section sections[STATUS_NR_SECTIONS];
 	const char *policy;
+	struct status_tier *tiers;
+	unsigned int nr_tiers;
 	bool complete;
 	char *text;
 };
