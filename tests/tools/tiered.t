@@ -21,8 +21,8 @@ dmtier_is 0 "format over three tiers" format --mode tiered t0 t1 meta t2
 # 304, 1008 and 1584 slots; 2, 3 and 6 of them are kept back
 sectors=$(((302 + 1005 + 1578) * 128))
 like "$OUT" "tier 0 +t0, 20 MiB, 304 blocks, 2 of them kept back" "it tells the tiers"
-like "$OUT" "table +0 $sectors tier t0 t1 meta 128 3 tiered tier_dev t2 hotspot 0" "and the table line"
-line="0 $sectors tier t0 t1 meta 128 3 tiered tier_dev t2 hotspot 0"
+like "$OUT" "table +0 $sectors tier t0 t1 meta 128 3 tiered tier_dev t2 seqbypass 2 next hotspot" "and the table line"
+line="0 $sectors tier t0 t1 meta 128 3 tiered tier_dev t2 seqbypass 2 next hotspot"
 run "$DMTIER" table t0 t1 meta t2
 is "$OUT" "$line" "table prints the same"
 dmtier_is 0 "check" check t0 t1 meta t2
@@ -70,7 +70,7 @@ done
 dmtier_is 0 "sixteen tiers" format --force --mode tiered x0 x1 meta "${all[@]}"
 dmtier_is 0 "... check clean" check x0 x1 meta "${all[@]}"
 run "$DMTIER" table x0 x1 meta "${all[@]}"
-like "$OUT" " 29 tiered tier_dev x2 .* tier_dev x15 hotspot 0$" "... table"
+like "$OUT" " 29 tiered tier_dev x2 .* tier_dev x15 seqbypass 2 next hotspot$" "... table"
 image x16 2M
 dmtier_is 16 "seventeen tiers" format --force --mode tiered x0 x1 meta "${all[@]}" x16
 like "$ERR" "at most 16 tiers" "... says how many"

@@ -10,7 +10,7 @@
 
 #define TABLE_TARGET		"tier"
 #define TABLE_DEFAULT_POLICY	"clock2q"
-#define TABLE_TIERED_POLICY	"hotspot"	/* of tiered devices */
+#define TABLE_TIERED_POLICY	"seqbypass next hotspot"	/* of tiered devices */
 
 /**
  * struct table_options - what the metadata don't say
@@ -46,7 +46,7 @@ enum {
 "  --mode MODE      writeback, writethrough, writearound or passthrough, for a cache;\n"	\
 "                   default: the one last asked for\n"			\
 "  --policy POLICY  NAME [KEY VALUE]... as one word; default " TABLE_DEFAULT_POLICY ",\n"	\
-"                   for tiered devices " TABLE_TIERED_POLICY "\n"		\
+"                   for tiered devices '" TABLE_TIERED_POLICY "'\n"	\
 "  --feature WORDS  further features, as one word or in several options\n"	\
 "  --grow           the HDD has grown, or there are more or larger tiers: so does the\n"	\
 "                   tier device\n"
