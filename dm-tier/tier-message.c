@@ -436,7 +436,9 @@ static bool job_goes_on(struct tier *t, struct tier_job *job)
 		job->next = job->first;	/* those that were in use */
 		return true;
 	}
-	if (tier_exclusive(t) || job->op != TIER_MSG_DEMOTE || job->pass)
+	if (tier_exclusive(t))
+		return atomic_read(&t->nr_hand_moves);
+	if (job->op != TIER_MSG_DEMOTE || job->pass)
 		return false;
 	if (!atomic_read(&t->wb_inflight)) {
 		job->pass = 1;
@@ -482,7 +484,7 @@ void tier_job_work(struct work_struct *work)
 			continue;
 		}
 		if (job_goes_on(t, job)) {
-			later = job->next == job->end || job->op == TIER_MSG_EVACUATE;
+			later = job->next == job->end || tier_exclusive(t);
 			continue;
 		}
 		job_ended(t, job);

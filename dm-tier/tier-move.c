@@ -178,6 +178,7 @@ static void discard_run(struct tier *t, u32 first, u32 nr)
 	/* an error does not matter: nothing is said to be there */
 	blkdev_issue_discard(d->dm->bdev, tier_slot_sector(t, tier_to_slot(first)),
 			     (sector_t)nr << t->g.block_shift, GFP_NOIO);
+	tier_dev_dirtied(d);	/* a fingerprint may be taken of what it reads as now */
 }
 
 /* slots that discards have freed are discarded on their devices, and then free.  Context: worker */
@@ -272,12 +273,14 @@ static void __switch(struct tier *t, struct tier_move *m)
 	}
 }
 
-static void move_end(struct tier *t)
+static void move_end(struct tier *t, bool by_hand)
 {
 	bool starved;
 
+	if (by_hand)
+		atomic_dec(&t->nr_hand_moves);
 	atomic_dec(&t->nr_moves);
-	smp_mb__after_atomic();	/* pairs with land() */
+	smp_mb__after_atomic();	/* pairs with starve() */
 	spin_lock_irq(&t->io_lock);
 	starved = !list_empty(&t->starved);
 	spin_unlock_irq(&t->io_lock);
@@ -294,7 +297,7 @@ static void move_done(struct work_struct *work)
 	struct tier_move *m = container_of(work, struct tier_move, work);
 	struct tier *t = m->t;
 	struct tier_stripe *s = tier_stripe(t, m->hold.block);
-	bool failed = m->failed;
+	bool failed = m->failed, by_hand = m->cause == TIER_MOVE_HAND;
 
 	tier_dev_dirtied(&t->devs[m->to_dev]);
 	if (failed)
@@ -318,7 +321,7 @@ static void move_done(struct work_struct *work)
 		kfree(m);
 	}
 	percpu_up_read(&t->config_sem);
-	move_end(t);
+	move_end(t, by_hand);
 }
 
 /* Context: kcopyd's thread */
@@ -414,6 +417,8 @@ int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to
 	}
 	valid = tier_slot_valid(&t->map, m->from);
 	atomic_inc(&t->nr_moves);
+	if (cause == TIER_MOVE_HAND)
+		atomic_inc(&t->nr_hand_moves);
 	atomic_inc(&t->copies);
 	atomic_inc(&t->devs[m->from_dev].leaving);
 out:

@@ -467,6 +467,7 @@ struct tier {
 	/* tiered mode */
 	struct dm_kcopyd_client *kcopyd;
 	atomic_t nr_moves;		/* copies under way */
+	atomic_t nr_hand_moves;		/* those that a message asked for */
 	spinlock_t move_lock;		/* guards the three below */
 	struct list_head switched;	/* moves that are in core and not in a commit yet */
 	struct list_head leaving;	/* committed ones whose old slot is still read */
