@@ -98,7 +98,7 @@ ok "remove" dmsetup remove t0
 ok "metadata" check_tiers
 
 # ---- everything at once ----
-do_move() { msg move $((RANDOM % ${#TIERS[@]} + RANDOM % 2)) $((RANDOM * 2 % (len - 4096))) $((1 + RANDOM % 4096)); }
+do_move() { msg move $((RANDOM % (${#TIERS[@]} + 2))) $((RANDOM * 2 % (len - 4096))) $((1 + RANDOM % 4096)); }
 do_promote() { msg promote $((RANDOM * 2 % (len - 4096))) $((1 + RANDOM % 4096)); }
 do_demote() { msg demote $((RANDOM * 2 % (len - 4096))) $((1 + RANDOM % 4096)); }
 do_pin() { msg pin $((RANDOM * 2 % (len - 4096))) $((1 + RANDOM % 512)) && msg unpin 0 "$len"; }
