@@ -64,8 +64,8 @@ like "$ERR" "a tier is too small: it needs 1 MiB and room for 4 blocks" "... say
 # sixteen tiers, seventeen
 all=()
 for i in {0..15}; do
-	image x$i 2M
-	[ "$i" -lt 2 ] || all+=(x$i)
+	image "x$i" 2M
+	[ "$i" -lt 2 ] || all+=("x$i")
 done
 dmtier_is 0 "sixteen tiers" format --force --mode tiered x0 x1 meta "${all[@]}"
 dmtier_is 0 "... check clean" check x0 x1 meta "${all[@]}"
@@ -112,7 +112,7 @@ dmtier_is 0 "tunables" table --feature "yield_ms 20 migration 3600" --policy lru
 like "$OUT" " 7 tiered tier_dev t2 yield_ms 20 migration 3600 lru 0$" "... in the line"
 dmtier_is 8 "wrong order" table meta t1 t0 t2
 like "$ERR" "wrong order: it is SSD HDD METADATA, then further tiers, but meta holds the metadata" "... says the right one"
-images
+images 20M 64M 4M
 "$DMTIER" format --force ssd hdd meta >/dev/null
 dmtier_is 8 "further tiers for a cache" table ssd hdd meta t2
 like "$ERR" "of a cache, which has no further tiers" "... says so"

@@ -35,7 +35,7 @@ wipe /dev/mapper/tier1
 tiers
 ok "format" "$DMTIER" format --force --mode tiered --block-size 64k "$SSD" "$HDD" "$META"
 ok "create" tiers_up lru
-LEN=$(blockdev --getsz $T0)
+LEN=$(blockdev --getsz "$T0")
 ok "data" dd if="$WORK/noise" of="$T0" bs=64k count=300 oflag=direct status=none
 
 # ---- add ----
@@ -48,7 +48,7 @@ ok "it still works" right
 pid=$!
 more=$((LEN + 7 * 16 * 128))
 ok "add a tier, slower than the others, under load" reload "$more" "$SSD" "$HDD" "$NEW" -- accept_new_tier
-is "$(blockdev --getsz $T0)" $more "the device is longer"
+is "$(blockdev --getsz "$T0")" $more "the device is longer"
 is "$(tier 2 slots) $(tier 2 used)" "128 0" "it is there, empty"
 ok "move some to it" msg move 2 0 2560
 ok "ends" wait_until 30 no_jobs
@@ -98,7 +98,7 @@ is "${NULLB:+known}" known "the device below"
 ok "format" "$DMTIER" format --force --mode tiered --block-size 64k /dev/mapper/small "$HDD" "$META"
 SSD=/dev/mapper/small
 ok "create" tiers_up lru
-LEN=$(blockdev --getsz $T0)
+LEN=$(blockdev --getsz "$T0")
 ok "data" dd if="$WORK/noise" of="$T0" bs=64k count=300 oflag=direct status=none
 read -r _ _ _ dev _ < <(dmsetup table small)
 ok "stop" dmsetup remove t0

@@ -37,7 +37,7 @@ is "$(($(tier 0 used) + $(tier 1 used)))" 302 "the rest is on the second"
 ok "all is right" cmp -n $((300 * 65536)) -i $((16 * 65536)):0 "$T0" "$WORK/noise"
 
 # ---- moves by hand ----
-first=$(where 0 $LEN | awk '$3 == 1 { print $1; exit }')
+first=$(where 0 "$LEN" | awk '$3 == 1 { print $1; exit }')
 ok "promote" msg promote "$first" 256
 ok "ends" wait_until 20 no_jobs
 sleep 1.5
@@ -79,7 +79,7 @@ ok "zeros" zeros "$T0" 0 $((LEN * 512))
 # ---- full ----
 ok "every sector is written" dd if="$WORK/noise" of="$T0" bs=1M count=$((LEN / 2048)) oflag=direct conv=notrunc status=none
 rest=$((LEN % 2048))
-[ $rest = 0 ] || dd if="$WORK/noise" of="$T0" bs=64k seek=$((LEN / 2048 * 16)) skip=$((LEN / 2048 * 16)) count=$((rest / 128)) \
+[ $rest = 0 ] || dd if="$WORK/noise" of="$T0" bs=64k seek=$(((LEN - rest) / 128)) skip=$(((LEN - rest) / 128)) count=$((rest / 128)) \
 	oflag=direct conv=notrunc status=none
 is "$(st used | cut -d/ -f1)" $((LEN / 128)) "every block has a slot"
 ok "all is right" cmp -n $((LEN * 512)) "$T0" "$WORK/noise"

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=900
+#
+# dmtier and running tiered devices: a disk taken over with its data, where, move, evacuate, keep, status, one tier less.
+# shellcheck source=../tiered-lib.sh
+. "${0%/*}/../tiered-lib.sh"
+load_modules
+
+# code WANT DESCRIPTION COMMAND...	exit code; the output is in OUT
+code()
+{
+	local want=$1 desc=$2 rc
+
+	shift 2
+	OUT=$("$@" 2>&1)
+	rc=$?
+	is $rc "$want" "$desc" || diag "$OUT"
+}
+dmt() { timeout 300 "$DMTIER" "$@"; }
+
+# ---- a disk with a file system becomes the last tier ----
+setup_devs 24 $((60 * 2048 + 70))s 8
+ok "mkfs" mkfs.ext4 -q "$HDD"
+mkdir -p "$WORK/mnt"
+ok "mount the disk" mount "$HDD" "$WORK/mnt"
+head -c 20M /dev/urandom >"$WORK/noise"
+cp "$WORK/noise" "$WORK/mnt/noise"
+umount "$WORK/mnt"
+dd if=/dev/urandom of="$HDD" bs=512 seek=$((60 * 2048)) count=70 oflag=direct status=none
+cp "$HDD" "$WORK/disk"
+code 0 "format" dmt format --mode tiered --take-data "$SSD" "$HDD" "$META"
+ok "the disk was not written to" cmp "$HDD" "$WORK/disk"
+code 0 "create" dmt create --feature "migration_rate 1000000" t0 "$SSD" "$HDD" "$META"
+ok "its data are those of the tiered device" cmp -n $(((60 * 2048 + 70) * 512)) "$T0" "$WORK/disk"
+code 0 "status" dmt status --long t0
+like "$OUT" "tier 1: ok, 960 of 960 slots used" "the disk is full"
+like "$OUT" "tier 0: ok, 1 of 368 slots used" "what is less than a block is on the SSD"
+code 0 "where" dmt where t0 0 80m
+like "$OUT" "FIRST +SECTORS +TIER +PINNED" "a table"
+like "$OUT" $'\n *0 +122880 +1 +-\n *122880 +128 +0 +-\n *123008 +40832 +- +-$' "of what is where"
+
+ok "mount the tiered device" mount "$T0" "$WORK/mnt"
+code 0 "where is a file" dmt where --json --file "$WORK/mnt/noise"
+is "$(python3 -c 'import json, sys; print(sum(r["sectors"] for r in json.load(sys.stdin)["ranges"] if r["tier"] == 1))' <<<"$OUT")" 40960 \
+	"all of it on the disk"
+first=$(dmt where --file "$WORK/mnt/noise" | awk 'NR == 2 { print $1 }')
+code 0 "move its begin" dmt move t0 0 "$first" 8m
+ok "ends" wait_until 60 no_jobs
+sleep 1.5
+code 0 "where is it now" dmt where --json --file "$WORK/mnt/noise"
+on_ssd=$(python3 -c 'import json, sys; print(sum(r["sectors"] for r in json.load(sys.stdin)["ranges"] if r["tier"] == 0))' <<<"$OUT")
+ok "on the SSD" test "$on_ssd" -ge 16384
+ok "it is right" cmp "$WORK/noise" "$WORK/mnt/noise"
+code 0 "pin" dmt pin t0 "$first" 1
+code 0 "where" dmt where "$T0" "$first" 1
+like "$OUT" "$first +1 +0 +pinned" "pinned, by the path of the node"
+code 0 "unpin" dmt unpin t0 "$first" 1
+code 8 "where of a disk" dmt where "$SSD" 0 8
+code 8 "move to a tier that is not there" dmt move t0 2 0 8
+like "$OUT" "no tier 2" "and why"
+code 8 "flush" dmt flush t0
+like "$OUT" "tiered: .*nothing to write back" "there is nothing to do"
+
+# ---- emptying the SSD ----
+code 8 "evacuate, with the disk full" dmt evacuate t0 0
+like "$OUT" "the others have room for only" "and why"
+umount "$WORK/mnt"
+code 0 "remove" dmt remove t0
+code 0 "check" dmt check "$SSD" "$HDD" "$META"
+like "$OUT" ": good" "good"
+code 0 "create" dmt create --feature "migration_rate 1000000" t0 "$SSD" "$HDD" "$META"
+ok "mount it again" mount "$T0" "$WORK/mnt"
+ok "the file is right" cmp "$WORK/noise" "$WORK/mnt/noise"
+rm "$WORK/mnt/noise"
+ok "give its room back" fstrim "$WORK/mnt"
+umount "$WORK/mnt"
+ok "fsck" fsck.ext4 -fn "$T0"
+code 0 "evacuate" dmt evacuate --wait t0 0
+is "$(tier 0 used) $(tier 0 state)" "0 empty" "it is empty"
+ok "fsck" fsck.ext4 -fn "$T0"
+code 0 "keep" dmt keep t0 0
+is "$(tier 0 state)" ok "and used again"
+code 0 "remove" dmt remove t0
+
+# ---- a third tier, and one less ----
+ok "three tiers" fresh_tiers 64k 9 17 8 17
+get_tiers
+code 0 "create" dmt create --policy lru --feature "migration_rate 1000000" t0 "$SSD" "$HDD" "$META" "${TIERS[@]}"
+dd if="$WORK/noise" of="$T0" bs=64k count=200 oflag=direct status=none
+code 0 "evacuate" dmt evacuate --wait t0 0
+is "$(tier 0 used)" 0 "empty"
+ok "the table of the others" sh -c "'$DMTIER' table --policy lru $HDD ${TIERS[0]} $META >$WORK/table"
+ok "load" dmsetup load t0 "$WORK/table"
+ok "suspend" dmsetup suspend t0
+ok "resume" dmsetup resume t0
+is "$(dmsetup table t0 | grep -c tier_dev)" 0 "two tiers are left"
+ok "all is right" cmp -n $((200 * 65536)) "$T0" "$WORK/noise"
+code 0 "remove" dmt remove t0
+code 0 "check" dmt check "$HDD" "${TIERS[0]}" "$META"
+like "$OUT" ": good" "good"
+
+drop_devs
+done_testing
