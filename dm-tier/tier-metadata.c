@@ -102,7 +102,9 @@ int tier_metadata_set_mode(struct tier_metadata *md, enum tier_mode mode)
 {
 	int r = 0;
 
-	if (mode < 0 || mode >= TIER_NR_MODES || (mode == TIER_MODE_TIERED) != tier_md_geometry(md)->exclusive)
+	if (mode < 0 || mode >= TIER_NR_MODES)
+		return -EINVAL;
+	if (tier_md_geometry(md)->exclusive ? mode != TIER_MODE_TIERED : mode == TIER_MODE_TIERED)
 		return -EINVAL;
 	if (tier_md_failed(md))
 		return -EIO;

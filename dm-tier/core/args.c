@@ -528,7 +528,8 @@ static int check_features(struct tier_args *args, u32 seen, char *error)
 		return -EINVAL;
 	}
 	if (tiered && args->block_sectors < TIER_MIN_TIERED_BLOCK_SECTORS) {
-		scnprintf(error, TIER_ERROR_LEN, "block size %u is too small for tiered mode: 128 (64 KiB) to 2048 (1 MiB) sectors",
+		scnprintf(error, TIER_ERROR_LEN,
+			  "block size %u is too small for tiered mode: 128 (64 KiB) to 2048 (1 MiB) sectors",
 			  args->block_sectors);
 		return -EINVAL;
 	}
@@ -681,7 +682,8 @@ static int message_tier(struct tier_message *m, char **argv, u64 nr_sectors, cha
 	u64 v;
 
 	if (parse_number(argv[0], &v) || v >= TIER_MAX_DEVS) {
-		scnprintf(error, TIER_ERROR_LEN, "\"%s\" is not the number of a tier: they are 0 to %u at most, fastest first",
+		scnprintf(error, TIER_ERROR_LEN,
+			  "\"%s\" is not the number of a tier: they are 0 to %u at most, fastest first",
 			  show(&s, argv[0]), TIER_MAX_DEVS - 1);
 		return -EINVAL;
 	}
@@ -758,7 +760,8 @@ int tier_message_parse(struct tier_message *m, unsigned int argc, char **argv, e
 	error[0] = '\0';
 	info = argc ? find_message(argv[0]) : NULL;
 	if (!info) {
-		n = scnprintf(error, TIER_ERROR_LEN, "unknown message \"%s\": expected ", argc ? show(&s, argv[0]) : "");
+		n = scnprintf(error, TIER_ERROR_LEN, "unknown message \"%s\": expected ",
+			      argc ? show(&s, argv[0]) : "");
 		expected_messages(kind, error, n);
 		return -EINVAL;
 	}
