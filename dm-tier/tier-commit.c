@@ -467,6 +467,10 @@ static bool give_up_fast(struct tier *t)
 	return true;
 }
 
+/*
+ * The old slot's end comes behind what an earlier snapshot of this transaction may have of it: the last entry of a
+ * slot counts.
+ */
 static void add_slot(struct tier *t, const struct tier_snapshot *sn)
 {
 	static const struct tier_record free;

@@ -360,7 +360,8 @@ static int __movable(struct tier *t, tier_slot_t slot, enum tier_move_cause caus
 
 	if (!(flags & TIER_SLOT_MAPPED) || !tier_slot_valid(&t->map, slot))
 		return -ENOENT;
-	if (flags & TIER_SLOT_SWITCHED)
+	/* its last move is not durable, or may turn out not to be: the link to its old slot must not get lost */
+	if (flags & (TIER_SLOT_SWITCHED | TIER_SLOT_COMMITTING))
 		return -EBUSY;
 	return flags & TIER_SLOT_PINNED && (cause == TIER_MOVE_PROMOTE || cause == TIER_MOVE_DEMOTE) ? -EPERM : 0;
 }
