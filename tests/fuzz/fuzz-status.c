@@ -36,6 +36,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		fuzz_assert(strlen(s.health) <= size && strlen(s.policy) <= size);
 		for (i = 0; i < STATUS_NR_SECTIONS; i++)
 			fuzz_section(&s, i);
+		for (i = 0; i < s.nr_tiers; i++)
+			fuzz_assert(s.tiers[i].state && strlen(s.tiers[i].state) <= size);
 	}
 	status_free(&s);
 	free(line);
