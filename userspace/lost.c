@@ -245,11 +245,12 @@ static int list_lost(const char *path, const struct question *q)
 		code = a.nr[AUDIT_ERROR] ? TOOL_UNCORRECTED : TOOL_OK;
 		collect(&l, &a, q->tier);
 		if (q->nr_files)
-			code = print_files(&l, q->files, q->nr_files) ?: code;
+			r = print_files(&l, q->files, q->nr_files);
 		else if (q->json)
 			print_json(&l, &a);
 		else
 			print_text(&l, &a);
+		code = r ? r : code;
 		if (a.nr[AUDIT_ERROR])
 			text_warn("%s is damaged: the list may lack something; dmtier check says what", path);
 	}

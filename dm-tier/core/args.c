@@ -510,7 +510,7 @@ static int check_features(struct tier_args *args, u32 seen, char *error)
 
 	args->tunables.kind = tier_mode_kind(args->mode);
 	for (i = 0; i < TIER_NR_TUNABLES; i++) {
-		r = seen & (1U << i) ? check_kind(i, args->tunables.kind, error) : 0;
+		r = (seen & (1U << i)) ? check_kind(i, args->tunables.kind, error) : 0;
 		if (r)
 			return r;
 	}
