@@ -52,6 +52,10 @@ code 0 "where is it now" dmt where --json --file "$WORK/mnt/noise"
 on_ssd=$(python3 -c 'import json, sys; print(sum(r["sectors"] for r in json.load(sys.stdin)["ranges"] if r["tier"] == 0))' <<<"$OUT")
 ok "on the SSD" test "$on_ssd" -ge 8192
 ok "it is right" cmp "$WORK/noise" "$WORK/mnt/noise"
+dd if=/dev/zero of="$WORK/mnt/pad" bs=1M count=1 conv=fsync status=none
+code 0 "which files would be lost with the SSD" sh -c "'$DMTIER' lost --force --tier 0 $META $WORK/mnt/noise $WORK/mnt/pad 2>/dev/null"
+like "$OUT" "^$WORK/mnt/noise" "the one that was moved there"
+code 8 "a file of which nothing can be said" dmt lost --force --tier 0 "$META" /proc/version
 code 0 "pin" dmt pin t0 "$first" 1
 code 0 "where" dmt where "$T0" "$first" 1
 like "$OUT" "$first +1 +0 +pinned" "pinned, by the path of the node"
@@ -72,7 +76,7 @@ like "$OUT" ": good" "good"
 code 0 "create" dmt create --feature "migration off migration_rate 1000000" t0 "$SSD" "$HDD" "$META"
 ok "mount it again" mount "$T0" "$WORK/mnt"
 ok "the file is right" cmp "$WORK/noise" "$WORK/mnt/noise"
-rm "$WORK/mnt/noise"
+rm "$WORK/mnt/noise" "$WORK/mnt/pad"
 ok "give its room back" fstrim "$WORK/mnt"
 umount "$WORK/mnt"
 ok "fsck" fsck.ext4 -fn "$T0"
