@@ -16,14 +16,15 @@
 
 struct change {
 	struct tier *t;
+	struct tier_metadata *md;
 	struct tier_geometry g;		/* as it is going to be */
 	struct tier_change tiers[TIER_MAX_DEVS];
 	u64 used[TIER_MAX_DEVS];	/* slots in use on each tier so far */
 };
 
-static const struct tier_geometry *old_geometry(const struct tier *t)
+static const struct tier_geometry *old_geometry(const struct change *c)
 {
-	return &tier_metadata_sb(t->md)->geometry;
+	return &tier_metadata_sb(c->md)->geometry;
 }
 
 /* which tier is each device of the table? */
@@ -38,7 +39,7 @@ static int match(struct change *c)
 		struct tier_change *tier = &c->tiers[i];
 
 		tier->sectors = t->devs[i].sectors;
-		r = tier_metadata_find_dev(t->md, t->devs[i].dm->bdev, &why);
+		r = tier_metadata_find_dev(c->md, t->devs[i].dm->bdev, &why);
 		if (r >= 0) {
 			tier->was = r;
 			continue;
@@ -71,27 +72,27 @@ static int count_used(void *context, tier_slot_t slot, const struct tier_record 
 {
 	struct change *c = context;
 
-	c->used[tier_slot_dev(old_geometry(c->t), slot)]++;
+	c->used[tier_slot_dev(old_geometry(c), slot)]++;
 	return 0;
 }
 
 /* tiers that the table has no more must be empty, and meant to be */
 static int check_gone(const struct change *c)
 {
-	const struct tier_geometry *old = old_geometry(c->t);
+	const struct tier_geometry *old = old_geometry(c);
 	u32 i;
 
 	for (i = 0; i < old->nr_devs; i++) {
 		if (!is_gone(c, i))
 			continue;
-		if (c->used[i]) {
-			DMERR("%s: tier %u of so far (UUID %pUb) is not in the table, but %llu blocks are on it: give it, and empty it first (message evacuate %u)",
-			      c->t->name, i, old->devs[i].uuid, c->used[i], i);
+		if (!(old->devs[i].flags & TIER_DEV_EVACUATE)) {
+			DMERR("%s: tier %u of so far (UUID %pUb) is not in the table: only one that was emptied may be left out (message evacuate %u)",
+			      c->t->name, i, old->devs[i].uuid, i);
 			return -EBUSY;
 		}
-		if (!(old->devs[i].flags & TIER_DEV_EVACUATE)) {
-			DMERR("%s: tier %u of so far (UUID %pUb) is not in the table; it is empty, but was not given up: give it, and send the message evacuate %u first",
-			      c->t->name, i, old->devs[i].uuid, i);
+		if (c->used[i]) {
+			DMERR("%s: tier %u of so far (UUID %pUb) is not in the table, but %llu blocks are still on it: give it until it is empty",
+			      c->t->name, i, old->devs[i].uuid, c->used[i]);
 			return -EBUSY;
 		}
 	}
@@ -101,7 +102,7 @@ static int check_gone(const struct change *c)
 /* the tiers and their slots are as they were */
 static bool nothing_changes(const struct change *c)
 {
-	const struct tier_geometry *old = old_geometry(c->t), *g = &c->g;
+	const struct tier_geometry *old = old_geometry(c), *g = &c->g;
 	u32 i;
 
 	if (g->nr_devs != old->nr_devs || g->nr_slots != old->nr_slots || g->nr_sectors != old->nr_sectors)
@@ -120,7 +121,7 @@ static int new_headers(struct change *c)
 
 	for (i = 0; i < t->nr_devs && !r; i++)
 		if (c->tiers[i].was == TIER_NEW_TIER)
-			r = tier_metadata_attach_dev(t->md, &c->g, i, t->devs[i].dm->bdev);
+			r = tier_metadata_attach_dev(c->md, &c->g, i, t->devs[i].dm->bdev);
 	return r;
 }
 
@@ -128,14 +129,60 @@ static int change(struct change *c, u64 *intent)
 {
 	const struct tier_metadata_load_ops ops = { .slot = count_used };
 	struct tier *t = c->t;
-	u32 nr_old = old_geometry(t)->nr_devs;
+	u32 nr_old = old_geometry(c)->nr_devs;
 	int r;
 
-	r = tier_metadata_load(t->md, "", &ops, c, intent) ?: check_gone(c) ?: tier_metadata_checkpoint(t->md) ?:
-	    new_headers(c) ?: tier_metadata_resize(t->md, &c->g, false);
+	r = tier_metadata_load(c->md, "", &ops, c, intent) ?: check_gone(c) ?: tier_metadata_checkpoint(c->md) ?:
+	    new_headers(c) ?: tier_metadata_resize(c->md, &c->g, false);
 	if (!r)
 		DMINFO("%s: now %u tiers (there were %u), %llu slots, %llu sectors", t->name, c->g.nr_devs, nr_old,
 		       c->g.nr_slots, c->g.nr_sectors);
+	return r;
+}
+
+/* the tiers that the table wants; 0 or an error, with a message */
+static int plan(struct change *c)
+{
+	struct tier *t = c->t;
+	const char *why;
+	int r = match(c);
+
+	if (r)
+		return r;
+	why = tier_geometry_change(&c->g, old_geometry(c), t->nr_devs, c->tiers, t->ti->len);
+	if (why) {
+		DMERR("%s: %s", t->name, why);
+		return -EINVAL;
+	}
+	return check_gone(c);
+}
+
+static struct change *change_new(struct tier *t, struct tier_metadata *md)
+{
+	struct change *c = kvzalloc(sizeof(*c), GFP_KERNEL);
+
+	if (c) {
+		c->t = t;
+		c->md = md;
+	}
+	return c;
+}
+
+/**
+ * tier_check_tiers() - a first look at the table's tiers, in the constructor
+ * @t: tiered
+ * @md: opened; another table may be writing it
+ *
+ * So that a table that will not do is refused while the one before is still there.
+ * Context: may sleep.
+ * Return: 0 or an error, with a message in the kernel log.
+ */
+int tier_check_tiers(struct tier *t, struct tier_metadata *md)
+{
+	struct change *c = change_new(t, md);
+	int r = c ? plan(c) : -ENOMEM;
+
+	kvfree(c);
 	return r;
 }
 
@@ -150,28 +197,17 @@ static int change(struct change *c, u64 *intent)
  */
 int tier_change_tiers(struct tier *t, u64 *intent, bool *changed)
 {
-	struct change *c = kvzalloc(sizeof(*c), GFP_KERNEL);
-	const char *why;
+	struct change *c = change_new(t, t->md);
 	int r;
 
 	*changed = false;
 	if (!c)
 		return -ENOMEM;
-	c->t = t;
-	r = match(c);
-	if (r)
-		goto out;
-	why = tier_geometry_change(&c->g, old_geometry(t), t->nr_devs, c->tiers, t->ti->len);
-	if (why) {
-		DMERR("%s: %s", t->name, why);
-		r = -EINVAL;
-		goto out;
+	r = plan(c);
+	if (!r && !nothing_changes(c)) {
+		*changed = true;
+		r = change(c, intent);
 	}
-	if (nothing_changes(c))
-		goto out;
-	*changed = true;
-	r = change(c, intent);
-out:
 	kvfree(c);
 	return r;
 }

@@ -58,6 +58,8 @@ int tier_check_sb(struct tier *t)
 	if (IS_ERR(md))
 		return PTR_ERR(md);
 	r = check_table(t, tier_metadata_sb(md));
+	if (!r && tier_exclusive(t))
+		r = tier_check_tiers(t, md);
 	tier_metadata_close(md);
 	return r;
 }

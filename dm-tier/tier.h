@@ -638,6 +638,7 @@ void tier_slot_untrack(struct tier *t, tier_slot_t slot, tier_block_t block);
 void tier_io_retry(struct tier *t, struct list_head *list);
 
 /* tier-change.c */
+int tier_check_tiers(struct tier *t, struct tier_metadata *md);
 int tier_change_tiers(struct tier *t, u64 *intent, bool *changed);
 
 /* tier-move.c */
