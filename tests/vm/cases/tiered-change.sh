@@ -73,7 +73,8 @@ ok "remove" dmsetup remove t0
 nok "without it" dmsetup create t0 --table "$(line "$more" "$HDD" "$saved")"
 is "$(log "only one that was emptied")" 1 "the log says why"
 ok "create" tiers_up lru "migration off"
-ok "empty it" msg evacuate 0
+ok "empty it, slowly" msg set migration_rate 128
+ok "begin" msg evacuate 0
 ok "a restart meanwhile" dmsetup remove t0
 nok "nor now, while it is being emptied" dmsetup create t0 --table "$(line "$more" "$HDD" "$saved")"
 [ ! -b $T0 ] || dmsetup remove t0
