@@ -14,7 +14,7 @@
 cd "$(dirname "$0")/.." || exit
 top=$PWD
 
-checks="shell python man licence checkpatch kerneldoc cppcheck analyzer kernel clang"
+checks="shell python man licence reliability checkpatch kerneldoc cppcheck analyzer kernel clang"
 long_checks="coccinelle"
 
 KVER=${KVER:-$(printf '%s\n' /lib/modules/*/build/Makefile | sed -n 's|^/lib/modules/\([^*]*\)/build/Makefile$|\1|p' | sort -V | tail -n 1)}
@@ -96,6 +96,34 @@ check_licence()
 		head -n 3 "$f" | grep -q 'SPDX-License-Identifier' || { echo "$f: no SPDX line"; r=1; }
 	done < <(files \( -name '*.[ch]' ! -name '*.mod.c' -o -name '*.sh' -o -name '*.py' -o -name '*.t' -o -name Makefile \
 		-o -name Kbuild \) | while read -r f; do git check-ignore -q "$f" || echo "$f"; done)
+	return "$r"
+}
+
+# docs/reliability.md: each invariant names its tests, what it names is there, and each mutant of the module is named.
+check_reliability()
+{
+	local doc=docs/reliability.md name text i r=0 number=', [0-9]+(-[0-9]+)?'
+
+	list() { grep -oE '[a-z0-9-]+'; }
+	missing() { echo "$doc: $1"; r=1; }
+	for ((i = 1; i <= 13; i++)); do
+		grep -qE "^\| I$i \| [^ ]" "$doc" || missing "no tests of I$i"
+	done
+	while read -r name; do		# some are built
+		[ -e "$name" ] || [ -e "${name%.t}.c" ] || grep -qs "^${name##*/}\b" "${name%/*}/Makefile" || missing "no $name"
+	done < <(grep -oE '\btests/[A-Za-z0-9/_-]+(\.[a-z]+)?' "$doc" | sort -u)
+	while read -r name; do
+		[ -e "tests/vm/cases/$name.sh" ] || [ -e "tests/long/$name.t" ] || missing "no case $name"
+	done < <(grep -oE '\b(io|ctl|powercut)-[a-z]+' "$doc" | sort -u)
+	while read -r name; do
+		grep -q "{ \"$name\"," tests/vm/powercut/script.c || missing "no script $name"
+	done < <(grep '^| I' "$doc" | grep -oE 'scripts? [a-z-]+(, [a-z-]+)*' | sed 's/^[^ ]* //' | list)
+	while read -r name text; do
+		grep -qF -- "${text:1:-1}" "tests/vm/cases/$name.sh" || missing "$name has no $text"
+	done < <(grep -oE '\b(io|ctl)-[a-z]+ "[^"]+"' "$doc")
+	grep -oE "module mutants? [0-9]+(-[0-9]+)?($number)*" "$doc" | sed 's/^[^0-9]*//' | list | sort -n | uniq >"$work/named"
+	tests/vm/powercut/mutate --list | cut -d' ' -f1 | sort -n | cmp -s - "$work/named" ||
+		missing "module mutants named: $(paste -sd ' ' <"$work/named")"
 	return "$r"
 }
 

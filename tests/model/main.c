@@ -17,7 +17,7 @@
 
 static u64 max_states = 400000000;
 
-static const struct model *const models[] = { &data_model, &metadata_model };
+static const struct model *const models[] = { &data_model, &exclusive_model, &metadata_model };
 
 static bool big, verbose;
 

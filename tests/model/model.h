@@ -30,6 +30,6 @@ struct model {
 	struct search_result (*run)(u32 config, int mutant, u64 max_states, bool trace);
 };
 
-extern const struct model data_model, metadata_model;
+extern const struct model data_model, exclusive_model, metadata_model;
 
 #endif /* TIER_MODEL_H */

@@ -3,4 +3,4 @@
 # The data path: every byte in every mode, beside messages, and where writes meet.
 cd "$(dirname "$0")" || exit
 ./build-iostress || exit
-exec ./vmtap cases/io-modes.sh cases/io-switch.sh cases/io-race.sh cases/io-zeroes.sh
+exec ./vmtap cases/io-modes.sh cases/io-switch.sh cases/io-race.sh cases/io-remove.sh cases/io-zeroes.sh

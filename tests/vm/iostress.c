@@ -7,6 +7,8 @@
  *	iostress verify [OPTION]... DEVICE STATE	read all of DEVICE and compare with STATE
  *	iostress compare [OPTION]... DEVICE FILE	what can be read of DEVICE is the same as in FILE
  *
+ * SIGTERM ends the I/O before its time.
+ *
  * Each sector belongs to one thread.  The pieces that belong to a thread have odd lengths and lie in
  * between those of the others, so that threads share granules and blocks, but never a sector.
  *
@@ -20,6 +22,7 @@
 #include <getopt.h>
 #include <linux/fs.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,6 +68,13 @@ static int fd;
 static uint32_t *state;
 static _Atomic int bad;
 static uint64_t end_time;
+static volatile sig_atomic_t ended;
+
+static void on_signal(int number)
+{
+	(void)number;
+	ended = 1;
+}
 
 static void die(const char *what)
 {
@@ -250,7 +260,7 @@ static void *run_thread(void *arg)
 {
 	struct thread *t = arg;
 
-	while (now_ms() < end_time && (opt.errors_ok || !bad))
+	while (!ended && now_ms() < end_time && (opt.errors_ok || !bad))
 		one_request(t);
 	return NULL;
 }
@@ -318,6 +328,7 @@ static void run(void)
 		if (state[s] != ANY && state[s] >= first)
 			first = state[s] + 1;
 	deal_pieces(threads);
+	signal(SIGTERM, on_signal);
 	end_time = now_ms() + opt.seconds * 1000ULL;
 	for (i = 0; i < opt.threads; i++) {
 		threads[i].nr = i;

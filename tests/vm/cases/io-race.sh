@@ -53,6 +53,31 @@ for bs in 64k ${TIER_LONG:+4k 256k}; do
 	ok "the slow device has the same" "$IOSTRESS" verify --sectors 128 "$HDD" "$WORK/state"
 done
 
+# the same few blocks from both processors: reads, writes and discards, while each of them is copied to the fast
+# device and given up again, all the time
+no_jobs() { [ "$(st jobs)" = 0 ]; }
+to_and_fro() { msg promote 0 512 && msg demote 0 512 && wait_until 60 no_jobs; }
+moved() { [ "$(st promotions)" -ge 8 ] && [ "$(st demotions)" -ge 8 ]; }
+for mode in writeback ${TIER_LONG:+writethrough} writearound; do
+	for bs in 64k ${TIER_LONG:+4k 256k}; do
+		what="to and fro, $mode, $bs"
+		ok "create, $bs" new_tier 12 32 8 "$bs" "$mode" lru "idle_ms 10" "migration_rate 1048576"
+		repeat to_and_fro
+		"$IOSTRESS" run --seed $RANDOM --seconds 600 --sectors 512 --threads 8 --max 48 --hot 0 --reads 30 --discards 10 \
+			--zeroes 2 "$T0" "$WORK/state" >"$WORK/log" 2>&1 &
+		pid=$!
+		ok "$what: all is moved, again and again" wait_until 300 moved
+		kill $pid
+		wait $pid
+		is $? 0 "$what: all reads are right, $(head -n 1 "$WORK/log")" || diag <"$WORK/log"
+		stop_repeating
+		is $? 0 "no message fails, all jobs end"
+		ok "flush" flush_all
+		ok "both say the same" same "$HDD" "$T0"
+		ok "the slow device has the same" "$IOSTRESS" verify --sectors 512 "$HDD" "$WORK/state"
+	done
+done
+
 for bs in 4k ${TIER_LONG:+64k}; do
 	ok "create, $bs" new_tier 12 32 8 "$bs" writethrough lru
 	ok "writethrough, $bs" overlapping 4

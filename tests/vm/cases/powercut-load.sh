@@ -15,6 +15,14 @@ sizes="16384 65536"
 [ -z "$TIER_LONG" ] || sizes="65536 262144 1048576"
 
 ms() { echo $((($(date +%s%N) - $1) / 1000000)); }
+# as before the start: the metadata, and the fast device's header
+cut_again()
+{
+	dd if=/dev/mapper/copy of=/dev/mapper/meta bs=1M iflag=direct oflag=direct status=none
+	dd if="$WORK/head" of=/dev/mapper/head bs=1M oflag=direct status=none
+}
+# of three times the shortest one counts: the machine below may have been busy
+fastest() { if [ -z "$2" ] || [ "$1" -lt "$2" ]; then echo "$1"; else echo "$2"; fi; }
 field() { dmsetup status --noflush t | cut -d' ' -f"$1"; }
 # sectors that have been read from a device
 sectors_read() { awk '{ print $3 }' "/sys/dev/block/$(stat -L -c %Hr:%Lr "/dev/mapper/$1")/stat"; }
@@ -34,19 +42,25 @@ for slots in $sizes; do
 	before=$(field 13)
 	# what a power cut now would leave
 	dd if=/dev/mapper/meta of=/dev/mapper/copy bs=1M iflag=direct oflag=direct status=none
+	dd if=/dev/mapper/head of="$WORK/head" bs=1M iflag=direct status=none
 	dmsetup remove t
-	dd if=/dev/mapper/copy of=/dev/mapper/meta bs=1M iflag=direct oflag=direct status=none
-
-	start=$(date +%s%N)
-	dd if=/dev/mapper/meta of=/dev/null bs=64k count=$((slots * 36 / 65536 + 8)) iflag=direct status=none
-	reading=$(ms "$start")
+	cut_again
 	like "$("$dmtier" check /dev/mapper/fast /dev/mapper/slow /dev/mapper/meta)" "not clean" "$slots slots: no clean stop"
 	size=$(($("$dmtier" check --json /dev/mapper/meta 2>/dev/null | jq .metadata_blocks) * 8))
-	meta_before=$(sectors_read meta) data_before=$(($(sectors_read fast) + $(sectors_read slow)))
-	start=$(date +%s%N)
-	dmsetup create t --table "$table"
-	dd if=/dev/mapper/t of=/dev/null bs=4k count=1 iflag=direct status=none
-	usable=$(ms "$start")
+	usable='' reading=''
+	for try in 1 2 3; do
+		cut_again
+		start=$(date +%s%N)
+		# each byte is looked at, as by the kernel's checksums: the processor is slower than the disk
+		dd if=/dev/mapper/meta bs=64k count=$((slots * 36 / 65536 + 8)) iflag=direct status=none | md5sum >"$WORK/sum"
+		reading=$(fastest "$(ms "$start")" "$reading")
+		meta_before=$(sectors_read meta) data_before=$(($(sectors_read fast) + $(sectors_read slow)))
+		start=$(date +%s%N)
+		dmsetup create t --table "$table"
+		dd if=/dev/mapper/t of=/dev/null bs=4k count=1 iflag=direct status=none
+		usable=$(fastest "$(ms "$start")" "$usable")
+		[ $try -lt 3 ] && dmsetup remove t
+	done
 	meta_read=$(($(sectors_read meta) - meta_before))
 	data_read=$(($(sectors_read fast) + $(sectors_read slow) - data_before))
 	is "$(field 13)" "$before" "$slots slots: $before granules are dirty, before and after"
