@@ -268,8 +268,11 @@ static bool start(struct trial *t, struct rng *r, const char *mode)
 	const char *policy = random_policy(r);
 	int e;
 
+	if (own_tiers)
+		set_tiers(paper_tiers);
 	/* to the tool, a device that has become smaller, or is another one, or was written to, is the wrong one */
-	if (rng_percent(r, check_percent) && !paper_shrunk && !paper_new_fast && !paper_changed && !check(t))
+	if (rng_percent(r, check_percent) && !paper_shrunk && !paper_new_fast && !paper_changed &&
+	    (own_tiers || !paper_other_tiers) && !check(t))
 		return false;
 	e = dm_create(mode, policy, rng_percent(r, 50) ? "commit_ms 10" : "idle_ms 20 commit_ms 30");
 	if (e) {
