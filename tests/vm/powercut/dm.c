@@ -23,10 +23,12 @@ int dm_fua_fd = -1;
 
 bool other_fast;
 u32 nr_tiers;
+u8 tier_dev[MAX_TIERS] = { FAST, SLOW, THIRD, FOURTH };
+bool other_tiers, own_tiers;
 
 static int control = -1;
 static u32 minor_nr;
-static char table_line[1024];
+static char table_line[1024], table_mode[32], table_policy[64], table_features[256];
 
 void sleep_us(u32 us)
 {
@@ -145,13 +147,37 @@ int dm_remove(void)
 	return remove_named(DM_NAME);
 }
 
-/* put the line of the last dm_create() into the device's second place */
+/* these devices, by their numbers but for the metadata device, are the tiers from now on, fastest first */
+void set_tiers(const char *order)
+{
+	for (nr_tiers = 0; order[nr_tiers]; nr_tiers++)
+		tier_dev[nr_tiers] = order[nr_tiers] - '0' + (order[nr_tiers] >= '0' + META);
+}
+
+static void make_table_line(void)
+{
+	u32 words = 1 + other_fast + other_tiers, i;
+	char more[200] = "";
+	const char *p;
+
+	for (i = 2; i < nr_tiers; i++, words += 2)
+		snprintf(more + strlen(more), sizeof(more) - strlen(more), "tier_dev %s ", dev_paths[tier_dev[i]]);
+	for (p = table_features; *p; p++)
+		words += *p != ' ' && (p == table_features || p[-1] == ' ');
+	snprintf(table_line, sizeof(table_line), "%s %s %s %u %u %s %s%s%s%s %s", dev_paths[tier_dev[0]],
+		 dev_paths[tier_dev[1]], dev_paths[META], block_sectors, words, table_mode, more,
+		 other_fast ? "accept_new_fast " : "", other_tiers ? "accept_new_tier " : "", table_features,
+		 table_policy);
+}
+
+/* put a table like that of the last dm_create() into the device's second place */
 static int load_table(void)
 {
 	struct dm_ioctl *io = dm_new();
 	struct dm_target_spec *spec = (void *)((char *)io + io->data_start);
 	int r;
 
+	make_table_line();
 	spec->length = nr_sectors;
 	strcpy(spec->target_type, "tier");
 	strcpy((char *)(spec + 1), table_line);
@@ -175,17 +201,11 @@ static int suspend_or_resume(u32 flags)
 int dm_create(const char *mode, const char *policy, const char *features)
 {
 	struct dm_ioctl *io = dm_new();
-	u32 words = 1 + other_fast, i;
-	char more[200] = "";
-	const char *p;
 	int r;
 
-	for (i = 2; i < nr_tiers; i++, words += 2)
-		snprintf(more + strlen(more), sizeof(more) - strlen(more), "tier_dev %s ", dev_paths[tier_dev(i)]);
-	for (p = features; *p; p++)
-		words += *p != ' ' && (p == features || p[-1] == ' ');
-	snprintf(table_line, sizeof(table_line), "%s %s %s %u %u %s %s%s%s %s", dev_paths[FAST], dev_paths[SLOW],
-		 dev_paths[META], block_sectors, words, mode, more, other_fast ? "accept_new_fast " : "", features, policy);
+	snprintf(table_mode, sizeof(table_mode), "%s", mode);
+	snprintf(table_policy, sizeof(table_policy), "%s", policy);
+	snprintf(table_features, sizeof(table_features), "%s", features);
 	r = dm_do(io, DM_DEV_CREATE);
 	minor_nr = r ? minor_nr : minor(io->dev);
 	free(io);
@@ -208,7 +228,8 @@ int dm_reload(void (*between)(void))
 		r = suspend_or_resume(DM_SUSPEND_FLAG);
 	if (r)
 		return r;
-	between();
+	if (between)
+		between();
 	return suspend_or_resume(0);
 }
 
@@ -307,17 +328,20 @@ u64 dm_moves(void)
 	return sum;
 }
 
-/* until all moves that were asked for are committed, and each slot is either in use or free */
+/* until all moves that were asked for are committed, and each slot of the tiers is either in use or free */
 bool dm_wait_moves(u32 ms)
 {
 	char jobs[32], used[32], nr_free[32];
-	u32 waited;
+	u32 waited, i;
 
 	for (waited = 0; waited < ms; waited += 10) {
+		u64 slots = 0, n;
+
+		for (i = 0; i < nr_tiers && dm_tier_word(i, 0, &n); i++)
+			slots += n;
 		if (dm_status_word("jobs", jobs, sizeof(jobs)) && !strcmp(jobs, "0") &&
 		    dm_status_word("used", used, sizeof(used)) && dm_status_word("free", nr_free, sizeof(nr_free)) &&
-		    strchr(used, '/') && strtoull(used, NULL, 10) + strtoull(nr_free, NULL, 10) ==
-		    strtoull(strchr(used, '/') + 1, NULL, 10))
+		    strtoull(used, NULL, 10) + strtoull(nr_free, NULL, 10) == slots)
 			return true;
 		sleep_us(10000);
 	}
@@ -350,13 +374,13 @@ int dmtier_run(const char *verb, const char *option)
 	argv[n++] = tool ? tool : "dmtier";
 	argv[n++] = verb;
 	snprintf(copy, sizeof(copy), "%s", option);
-	for (word = strtok_r(copy, " ", &save); word && n < 8; word = strtok_r(NULL, " ", &save))
+	for (word = strtok_r(copy, " ", &save); word && n < 10; word = strtok_r(NULL, " ", &save))
 		argv[n++] = word;
-	argv[n++] = dev_paths[FAST];
-	argv[n++] = dev_paths[SLOW];
+	argv[n++] = dev_paths[tier_dev[0]];
+	argv[n++] = dev_paths[tier_dev[1]];
 	argv[n++] = dev_paths[META];
 	for (i = 2; i < nr_tiers; i++)
-		argv[n++] = dev_paths[tier_dev(i)];
+		argv[n++] = dev_paths[tier_dev[i]];
 	argv[n] = NULL;
 	posix_spawn_file_actions_init(&fa);
 	posix_spawn_file_actions_addopen(&fa, 1, "/tmp/dmtier.out", O_WRONLY | O_CREAT | O_TRUNC, 0600);

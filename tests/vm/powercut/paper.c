@@ -20,6 +20,7 @@ struct paper {
 	struct tier_record *slots;
 	u64 intent[TIER_INTENT_WORDS];
 	u32 seed;
+	int tiers[MAX_TIERS];
 };
 
 static bool read_sb(struct paper *p, const u8 *meta, char *why, size_t size)
@@ -185,37 +186,59 @@ u64 paper_used;		/* slots in which anything is left after recovery */
 u64 paper_pinned;	/* of them, tiered */
 u8 *paper_pins;		/* of each block, tiered: MAY_BE_*, both if it has no slot */
 
-/* all the devices that the superblock names */
+bool paper_other_tiers;	/* the superblock's tiers, or their order, or the length, are not those of the table */
+char paper_tiers[MAX_TIERS + 1];	/* the superblock's, as set_tiers() takes them */
+
+/* the device that is a tier of the superblock's, by its header; MAX_DEVS: none */
+static int find_tier(const struct paper *p, const struct image *state, u32 i, struct tier_dev_header *h)
+{
+	const char *text;
+	int d;
+
+	for (d = 0; d < nr_devs; d++)
+		if (d != META && tier_unpack_dev_header(state->mem[d], h, &text) == TIER_OK &&
+		    !memcmp(h->dev_uuid, p->sb.geometry.devs[i].uuid, sizeof(h->dev_uuid)) &&
+		    !memcmp(h->uuid, p->sb.uuid, sizeof(h->uuid)))
+			return d;
+	return MAX_DEVS;
+}
+
+/* are all the devices there that the superblock names, and does the table name them? */
 static bool check_tiers(struct paper *p, const struct image *state, char *why, size_t size)
 {
 	const struct tier_geometry *g = &p->sb.geometry;
 	struct tier_dev_header h;
-	const char *text;
 	u32 i;
 
-	if (!g->exclusive || g->nr_devs != nr_tiers) {
-		snprintf(why, size, "superblock is not that of %u tiers", nr_tiers);
+	paper_other_tiers = g->nr_devs != nr_tiers || g->nr_sectors != nr_sectors;
+	if (!g->exclusive || g->nr_devs > MAX_TIERS || g->nr_sectors > nr_sectors) {
+		snprintf(why, size, "superblock is of another device");
 		return false;
 	}
 	for (i = 0; i < g->nr_devs; i++) {
-		const u8 *head = state->mem[tier_dev(i)];
-		enum tier_verify v = tier_unpack_dev_header(head, &h, &text);
+		int d = find_tier(p, state, i, &h);
 
-		if (g->devs[i].flags & TIER_DEV_NO_HEADER)
-			continue;
-		if (v != TIER_OK)
-			snprintf(why, size, "header of tier %u: %s", i, text);
+		p->tiers[i] = d;
+		if (d == MAX_DEVS)
+			snprintf(why, size, "tier %u is not there", i);
 		else if (!generation_fits(p, &h))
 			snprintf(why, size, "tier %u has generation %llu, metadata %llu", i,
 				 (unsigned long long)h.generation, (unsigned long long)p->sb.generation);
-		else if (h.index != i || memcmp(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid)) ||
-			 memcmp(h.uuid, p->sb.uuid, sizeof(h.uuid)))
-			snprintf(why, size, "header of tier %u is another device's", i);
+		else if (g->devs[i].sectors > dev_size[d] / SECTOR)
+			snprintf(why, size, "tier %u is too short", i);
 		else
-			continue;
+			goto good;
 		return false;
+good:
+		paper_tiers[i] = '0' + d - (d > META);
+		paper_other_tiers |= d != tier_dev[i] || g->devs[i].nr_slots != h.nr_slots ||
+				     ((dev_size[d] / SECTOR - g->devs[i].data_start) >> g->block_shift) != h.nr_slots;
 	}
-	return true;
+	paper_tiers[i] = 0;
+	if (!paper_other_tiers || other_tiers || own_tiers)
+		return true;
+	snprintf(why, size, "superblock has other tiers than the table");
+	return false;
 }
 
 /* one block of a tiered device: what its slot holds is all there is */
@@ -231,7 +254,7 @@ static const char *tiered_block(const struct paper *p, const struct image *state
 		return "has granules that are valid and not dirty";
 	if (tier >= g->nr_devs)
 		return "is in a slot of a device that is not there";
-	data = state->mem[tier_dev(tier)] + tier_slot_dev_sector(g, tier_to_slot(slot)) * SECTOR;
+	data = state->mem[p->tiers[tier]] + tier_slot_dev_sector(g, tier_to_slot(slot)) * SECTOR;
 	for (i = 0; i < g->block_sectors && first + i < g->nr_sectors; i++)
 		if (rec->valid >> (i >> g->granule_shift) & 1)
 			values[first + i] = oracle_value(data + i * SECTOR, first + i);
@@ -251,10 +274,6 @@ static int tiered_values(struct paper *p, const struct image *state, unsigned lo
 
 	if (!check_tiers(p, state, why, size))
 		return -1;
-	if (g->nr_sectors != nr_sectors) {
-		snprintf(why, size, "metadata are for %llu sectors", (unsigned long long)g->nr_sectors);
-		return -1;
-	}
 	for (s = 0; s < TIER_INTENT_WORDS; s++)
 		if (p->intent[s]) {
 			snprintf(why, size, "regions of a tiered device are marked");
@@ -311,7 +330,7 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 	paper_differing = paper_dirty = paper_used = paper_pinned = 0;
 	if (!read_metadata(&p, state->mem[META], why, size))
 		goto out;
-	paper_shrunk = paper_new_fast = paper_changed = false;
+	paper_shrunk = paper_new_fast = paper_changed = paper_other_tiers = false;
 	if (nr_tiers) {
 		r = tiered_values(&p, state, values, why, size);
 		goto out;

@@ -63,14 +63,14 @@ u64 full_slots(void)
 /* slots of the tiers, of which the target keeps back two each */
 static const u32 tier_slots[MAX_TIERS] = { 6, 8, 7, 6 };
 
-/* length of a device of so many tiers, all that they have room for */
-u64 tiered_sectors(u32 tiers)
+/* all that the tiers have room for */
+u64 tiered_sectors(void)
 {
 	u64 blocks = 0;
 	u32 i;
 
-	for (i = 0; i < tiers; i++)
-		blocks += tier_slots[i] - 2;
+	for (i = 0; i < nr_tiers; i++)
+		blocks += (dev_size[tier_dev[i]] / SECTOR - 2048) / block_sectors - 2;
 	return blocks * block_sectors;
 }
 
@@ -79,9 +79,9 @@ static void set_tiered_sizes(void)
 	u32 i;
 
 	block_sectors = block_kib * 2;
-	max_sectors = nr_sectors = tiered_sectors(nr_tiers);
 	for (i = 0; i < nr_tiers; i++)
-		dev_size[tier_dev(i)] = dev_room[tier_dev(i)] = (2048 + tier_slots[i] * block_sectors) * (u64)SECTOR;
+		dev_size[tier_dev[i]] = dev_room[tier_dev[i]] = (2048 + tier_slots[i] * block_sectors) * (u64)SECTOR;
+	max_sectors = nr_sectors = tiered_sectors();
 	dev_size[META] = dev_room[META] = 2 << 20;
 	nr_devs = nr_tiers + 1;
 }
@@ -103,7 +103,7 @@ static void set_sizes(void)
 /* new metadata; the fast device, or each tier, keeps what was there, as garbage */
 void format_devices(void)
 {
-	char option[64];
+	char option[100];
 	struct image i;
 
 	image_new(&i);
@@ -112,7 +112,8 @@ void format_devices(void)
 	dev_load(&i);
 	snprintf(option, sizeof(option), "--force --block-size %uk", block_kib);
 	if (nr_tiers)
-		strcat(option, " --mode tiered");
+		snprintf(option, sizeof(option), "--force --block-size %uk --mode tiered --size %llus", block_kib,
+			 (unsigned long long)nr_sectors);
 	if (dmtier_run("format", option)) {
 		if (system("cat /tmp/dmtier.out")) {}
 		die("format failed");

@@ -58,18 +58,13 @@ static inline bool rng_percent(struct rng *r, u32 percent)
 /* ---- dev.c ---- */
 
 /*
- * A cache has the first three.  The tiers of a tiered device, fastest first, are FAST, SLOW, and what comes
- * behind the metadata device.
+ * A cache has the first three.  The tiers of a tiered device are FAST, SLOW, and what comes behind the metadata
+ * device, as a rule in this order.
  */
 enum { FAST, SLOW, META, THIRD, FOURTH, MAX_DEVS };
 
 #define MAX_TIERS	(MAX_DEVS - 1)
 
-/* device of tier number @i */
-static inline int tier_dev(u32 i)
-{
-	return i < META ? i : i + 1;
-}
 
 enum req_kind { REQ_READ, REQ_WRITE, REQ_FLUSH, REQ_TRIM };
 
@@ -122,6 +117,9 @@ enum fate { FATE_LOST, FATE_KEPT, FATE_MIXED, FATE_RARE, FATE_TORN, FATE_SHREDDE
 
 extern int nr_devs;		/* that are served */
 extern u32 nr_tiers;		/* of the device under test; 0: it is a cache */
+extern u8 tier_dev[MAX_TIERS];	/* the device that each tier is, fastest first */
+extern bool other_tiers;	/* the superblock may have other tiers, until the next start */
+extern bool own_tiers;		/* each start is with those that the superblock has */
 extern const char * const dev_names[MAX_DEVS];
 extern const char * const dev_paths[MAX_DEVS];
 extern u64 dev_size[MAX_DEVS];	/* what the kernel sees */
@@ -156,6 +154,7 @@ extern bool other_fast;		/* the fast device may be another one, which is to be t
 int dm_create(const char *mode, const char *policy, const char *features);
 void dm_fua_open(void);
 int dm_reload(void (*between)(void));
+void set_tiers(const char *order);
 int dm_remove(void);
 int dm_open(void);
 extern int dm_fua_fd;	/* no flush gets through here, see dm_fua_open(); -1: can't be had */
@@ -232,7 +231,8 @@ int paper_values(const struct image *state, unsigned long *values, char *why, si
 #ifndef POWERCUT_TYPES
 extern u64 paper_differing, paper_dirty, paper_used, paper_pinned;
 extern u8 *paper_pins;
-extern bool paper_shrunk, paper_new_fast, paper_changed;
+extern bool paper_shrunk, paper_new_fast, paper_changed, paper_other_tiers;
+extern char paper_tiers[MAX_TIERS + 1];
 extern u64 paper_generation, changed_generation;
 #endif
 
@@ -300,7 +300,7 @@ void begin_life(struct life *l, const char *mode, const char *policy, const char
 void end_life(struct life *l);
 void format_devices(void);
 u64 full_slots(void);
-u64 tiered_sectors(u32 tiers);
+u64 tiered_sectors(void);
 void first_values(u64 *values);
 
 #endif /* POWERCUT_H */

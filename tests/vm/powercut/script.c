@@ -17,6 +17,7 @@
  *	L device ms: from now on its writes are answered so much later than they take effect
  *	R device ms: the same of its reads, which take effect late
  *	E device 1: from now on its requests fail; E device 2: its writes do; E device 0: no more
+ *	O order: load a table with these devices as tiers, suspend and resume
  *	V wait until all moves are done and committed
  *	T tier blocks: so many blocks must be on the tier
  *	N suspend, a blank fast device takes the place of the one that is there, and resume with the table anew
@@ -48,6 +49,11 @@ struct script {
 	enum new_fast new_fast;
 	bool slow_changed;	/* between the two, by others */
 	u32 tiers;		/* so many; 0: it is a cache */
+	/* which devices they are, by number, in that life and then; NULL: the first ones */
+	const char *order_before, *order;
+	bool grows;		/* the length does, to what there is room for; else it is the smaller one */
+	u32 smaller;		/* the second device has so many slots less in that life */
+	bool live;		/* the tiers change in the life that is judged; that has room on those before, too */
 };
 
 #define STEPS(...)	(const char *const []){ __VA_ARGS__, NULL }
@@ -233,6 +239,26 @@ static const struct script scripts[] = {
 	{ "tier-elsewhere", "a tier refuses writes, and they go to another", "tiered", "commit_ms 30", STEPS("w 0 0 1002", "F", "E fast 2",
 		"w 3 0 1001", "w 4 3 2", "w 3 0 8", "E fast 0", "w 0 0 8", "F", "w 5 0 8", "E fast 2", "f 6 0 8", "w 7 0 1001", "E fast 0",
 		"w 6 9 3", "M move 0 blocks 6 1", "V", "F"), .tiers = 2 },
+	{ "tier-add", "a tier is added, and the device grows", "tiered", "commit_ms 30", STEPS("w 12 0 1002", "M move 2 blocks 0 2", "V",
+		"w 0 0 8", "F"), .tiers = 3, .order_before = "01", .order = "012", .grows = true,
+		.before = STEPS("w 0 0 1010", "F", "w 0 0 8") },
+	{ "tier-add-crash", "a tier is added between two; crash during recovery", "tiered", "commit_ms 30", STEPS("w 0 0 8",
+		"M move 1 blocks 0 2", "V", "w 0 8 8", "F"), .tiers = 3, .order_before = "01", .order = "021", .crashes = 5,
+		.before = STEPS("w 0 0 1006", "F", "M move 1 blocks 0 2", "w 0 0 8", "V", "d 4 0 1001", "f 7 3 2", "w 8 0 8") },
+	{ "tier-remove", "a tier is emptied and taken out", "tiered", "commit_ms 30", STEPS("w 0 0 8", "w 9 0 8", "F"), .tiers = 3,
+		.order_before = "012", .order = "01", .before = STEPS("w 0 0 1003", "M move 2 blocks 0 2", "V", "w 4 0 8", "F",
+		"M evacuate 2", "V", "w 1 0 8") },
+	{ "tier-remove-first", "the fastest tier is emptied and taken out", "tiered", "commit_ms 30", STEPS("w 0 0 8", "w 9 0 8", "F"),
+		.tiers = 3, .order_before = "012", .order = "12", .before = STEPS("w 0 0 1006", "F", "M evacuate 0", "V", "w 1 0 8") },
+	{ "tier-reorder", "tiers in another order; crash during recovery", "tiered", "commit_ms 30", STEPS("w 0 0 8", "M move 0 blocks 0 1",
+		"V", "w 9 0 8", "F"), .tiers = 2, .order_before = "01", .order = "10", .crashes = 4,
+		.before = STEPS("w 0 0 1006", "F", "M move 1 blocks 0 2", "w 0 0 8", "V", "w 8 0 8") },
+	{ "tier-grow", "a tier has grown, and so does the device; crash during recovery", "tiered", "commit_ms 30", STEPS("w 7 0 1003",
+		"w 0 0 8", "F"), .tiers = 2, .smaller = 3, .grows = true, .crashes = 4, .before = STEPS("w 0 0 1007", "F",
+		"M move 1 blocks 0 1", "w 0 0 8", "V", "w 5 0 8") },
+	{ "tier-live", "tiers are emptied, taken out and taken in while the device lives", "tiered", "commit_ms 30", STEPS("w 0 0 1006", "F",
+		"M move 2 blocks 0 2", "V", "w 0 0 8", "M evacuate 0", "w 3 0 8", "V", "w 2 0 8", "O 12", "w 0 8 8", "f 4 0 8",
+		"M move 0 blocks 0 2", "V", "O 21", "w 9 3 2", "M move 0 all", "V", "w 0 0 8", "F"), .tiers = 3, .order_before = "12", .live = true },
 };
 
 const size_t nr_scripts = sizeof(scripts) / sizeof(scripts[0]);
@@ -437,6 +463,11 @@ static void run_step(int fd, const char *s)
 		if (!dm_wait(key, value, 30000))
 			complain("status: %s does not become %s", key, value);
 		break;
+	case 'O':
+		set_tiers(s + 2);
+		if (dm_reload(NULL))
+			complain("the table does not load with the tiers %s", s + 2);
+		break;
 	case 'V':
 		if (!dm_wait_moves(30000))
 			complain("moves do not end");
@@ -498,13 +529,35 @@ static u64 *all_cuts(const struct life *l, size_t *nr)
 
 /* ---- the life before ---- */
 
+static void choose_tiers(const struct script *s, bool before)
+{
+	char first[MAX_TIERS + 1] = "0123";
+	const char *order = before ? s->order_before : s->order;
+
+	first[s->tiers] = 0;
+	set_tiers(order ? order : first);
+}
+
+static void tiered_sizes(const struct script *s, bool before)
+{
+	u64 other;
+
+	if (s->smaller)
+		dev_resize(SLOW, dev_room[SLOW] - (before ? s->smaller * block_sectors * SECTOR : 0));
+	choose_tiers(s, s->live || !before);
+	other = tiered_sectors();
+	choose_tiers(s, before && !s->live);
+	nr_sectors = tiered_sectors();
+	if (!s->grows && other < nr_sectors)
+		nr_sectors = other;
+}
+
 static void sizes(const struct script *s, bool before)
 {
 	u32 scale = before ? s->fast_before : s->fast_then;
 
 	if (s->tiers) {
-		nr_tiers = s->tiers;
-		nr_sectors = tiered_sectors(nr_tiers);
+		tiered_sizes(s, before);
 		return;
 	}
 	nr_sectors = max_sectors;
@@ -538,6 +591,19 @@ static void begin_script(const struct script *s, struct life *l)
 	begin_life(l, s->mode, "lru 0", features);
 }
 
+/* those that are to be taken in are blank */
+static void new_tiers(const struct script *s, struct image *state)
+{
+	u32 i;
+
+	other_tiers = true;
+	dev_save(state);
+	for (i = 0; i < nr_tiers; i++)
+		if (s->order_before && !strchr(s->order_before, '0' + tier_dev[i] - (tier_dev[i] > META)))
+			memset(state->mem[tier_dev[i]], 0, IMAGE_CHUNK);
+	dev_load(state);
+}
+
 static void live_before(const struct script *s, struct life *l)
 {
 	begin_script(s, l);
@@ -560,7 +626,8 @@ static bool prepare(const struct script *s, u64 *values, u8 *fast, struct rng *r
 	bool good;
 	int bad;
 
-	other_fast = false;
+	other_fast = other_tiers = false;
+	own_tiers = s->live;
 	replaced_at = changed_generation = 0;
 	sizes(s, true);
 	format_devices();
@@ -601,6 +668,8 @@ static bool prepare(const struct script *s, u64 *values, u8 *fast, struct rng *r
 	}
 	log_free(l.log);
 	sizes(s, false);
+	if (s->order || s->smaller)
+		new_tiers(s, &state);
 	if (s->new_fast) {
 		other_fast = true;
 		memcpy(fast, dev_mem[FAST], dev_room[FAST]);
@@ -748,7 +817,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 	       (unsigned long long)(after.states - before.states), (unsigned long long)(after.recovery - before.recovery),
 	       (unsigned long long)(after.failures - before.failures), s->covers);
 	fflush(stdout);
-	other_fast = false;
+	other_fast = other_tiers = own_tiers = false;
 	changed_generation = 0;
 	if (!s->tiers)
 		sizes(&(struct script){ 0 }, false);
