@@ -328,6 +328,7 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 	bool freed = false;
 	u32 old;
 
+	lockdep_assert_held(&t->config_sem);
 	spin_lock_irqsave(&s->lock, flags);
 	old = tier_slot_flags(&t->map, sn->slot);
 	tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_COMMITTING, 0);

@@ -406,6 +406,7 @@ static u64 take_part(struct copy *c, tier_block_t block, u64 mask, u32 at, u64 m
 	bool inserted = false, kept = false;
 	u64 got = 0;
 
+	lockdep_assert_held(&t->config_sem);
 	spin_lock_irqsave(&s->lock, flags);
 	slot = tier_map_lookup(&t->map, block);
 	if (slot != TIER_NO_SLOT)

@@ -12,6 +12,7 @@
 /* change the mode: bios decided from here on follow it; tier_drain_check() sees when the others are done */
 static int set_mode(struct tier *t, enum tier_mode mode)
 {
+	lockdep_assert_held(&t->life_mutex);
 	percpu_down_write(&t->config_sem);
 	t->mode = mode;
 	percpu_up_write(&t->config_sem);
@@ -35,6 +36,7 @@ static int set_tunable(struct tier *t, const char *key, const char *value, char 
 {
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	percpu_down_write(&t->config_sem);
 	r = tier_tunable_set(&t->tune, key, value, error);
 	if (r == -ENOENT) {
@@ -106,6 +108,7 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 	struct tier_job *job;
 	int r = 0;
 
+	lockdep_assert_held(&t->life_mutex);
 	if (m->op != TIER_MSG_DEMOTE && (t->mode == TIER_MODE_PASSTHROUGH || !tier_may_use_fast(t))) {
 		scnprintf(error, TIER_ERROR_LEN, "nothing is brought to the fast device %s",
 			  t->mode == TIER_MODE_PASSTHROUGH ? "in mode passthrough" : "while the health is not rw");
@@ -219,6 +222,7 @@ static bool job_block(struct tier *t, struct tier_job *job)
 	u64 pos = tier_block_sector(t, block);
 	u64 end = pos + tier_block_len(t, block);
 
+	lockdep_assert_held(&t->job_mutex);
 	switch (job->op) {
 	case TIER_MSG_PROMOTE:
 	case TIER_MSG_PIN:
@@ -290,6 +294,7 @@ static void unpin_range(struct tier *t, const struct tier_message *m)
 	struct tier_job *job;
 	u64 first, end;
 
+	lockdep_assert_held(&t->life_mutex);
 	range_blocks(t, m, &first, &end);
 	/* what is still to be pinned there is only promoted */
 	mutex_lock(&t->job_mutex);
@@ -347,6 +352,7 @@ static int invalidate_range(struct tier *t, const struct tier_message *m, char *
 {
 	tier_block_t block = find_dirty(t, m);
 
+	lockdep_assert_held(&t->life_mutex);
 	if (block != TIER_NO_BLOCK) {
 		scnprintf(error, TIER_ERROR_LEN,
 			  "the block at sector %llu holds dirty data: flush first; nothing was invalidated",
@@ -362,6 +368,7 @@ static void reset_stats(struct tier *t)
 	struct tier_metadata_info info;
 	int cpu;
 
+	lockdep_assert_held(&t->life_mutex);
 	tier_metadata_info(t->md, &info);
 	t->checkpoints_reset = info.checkpoints;
 	/* counts that come in meanwhile may be lost, which nobody can tell from having come before */

@@ -56,6 +56,7 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	unsigned int sz = 0, words, i;
 	char text[512];
 
+	lockdep_assert_held(&t->life_mutex);
 	if (!t->loaded) {
 		DMEMIT("inactive");
 		return;
@@ -144,19 +145,17 @@ static void emit_ima(struct tier *t, char *result, unsigned int maxlen)
  */
 void tier_status(struct tier *t, status_type_t type, unsigned int flags, char *result, unsigned int maxlen)
 {
+	mutex_lock(&t->life_mutex);
 	switch (type) {
 	case STATUSTYPE_INFO:
-		mutex_lock(&t->life_mutex);
 		emit_info(t, result, maxlen);
-		mutex_unlock(&t->life_mutex);
 		break;
 	case STATUSTYPE_TABLE:
-		mutex_lock(&t->life_mutex);
 		emit_table(t, result, maxlen);
-		mutex_unlock(&t->life_mutex);
 		break;
 	case STATUSTYPE_IMA:
 		emit_ima(t, result, maxlen);
 		break;
 	}
+	mutex_unlock(&t->life_mutex);
 }

@@ -370,7 +370,7 @@ static inline struct tier_stripe *tier_stripe(struct tier *t, tier_block_t block
 	return &t->stripes[tier_map_stripe(&t->map, block)];
 }
 
-/* functions that change what a stripe guards begin with this */
+/* functions that are called with a block's stripe locked begin with this */
 static inline void tier_assert_locked(struct tier *t, tier_block_t block)
 {
 	lockdep_assert_held(&tier_stripe(t, block)->lock);
@@ -492,6 +492,7 @@ bool __tier_in_discard(struct tier *t, u64 start, u32 sectors);
 /* is a discard under way there?  Stripe locked */
 static inline bool tier_in_discard(struct tier *t, u64 start, u32 sectors)
 {
+	tier_assert_locked(t, tier_to_block(start >> t->g.block_shift));
 	return unlikely(READ_ONCE(t->nr_discarding)) && __tier_in_discard(t, start, sectors);
 }
 

@@ -14,7 +14,7 @@
 cd "$(dirname "$0")/.." || exit
 top=$PWD
 
-checks="shell python man licence reliability checkpatch kerneldoc cppcheck analyzer kernel clang"
+checks="shell python man licence versions locks reliability checkpatch kerneldoc cppcheck analyzer kernel clang"
 long_checks="coccinelle"
 
 KVER=${KVER:-$(printf '%s\n' /lib/modules/*/build/Makefile | sed -n 's|^/lib/modules/\([^*]*\)/build/Makefile$|\1|p' | sort -V | tail -n 1)}
@@ -128,6 +128,37 @@ check_reliability()
 }
 
 # --- C ------------------------------------------------------------------------------------------
+
+# differences between kernel versions stand in one header
+check_versions()
+{
+	local out
+
+	out=$(kernel_code | grep -v '/tier-compat\.h$' | xargs grep -nE 'LINUX_VERSION_CODE|KERNEL_VERSION' /dev/null)
+	[ -z "$out" ] || { printf '%s\n' "$out"; return 1; }
+}
+
+# a function __name() is called with a lock held, and asserts that
+check_locks()
+{
+	local out
+
+	# shellcheck disable=SC2046
+	out=$(awk '
+		FNR == 1 { name = "" }
+		/^[a-z].*[ *]__[a-z0-9_]+\(/ && !/;$/ {
+			match($0, /[ *]__[a-z0-9_]+\(/)
+			name = substr($0, RSTART + 1, RLENGTH - 2)
+			line = FNR
+			asserts = 0
+		}
+		name && /(lockdep_assert_held|tier_assert_locked)\(/ { asserts = 1 }
+		/^}/ {
+			if (name && !asserts) printf "%s:%d: %s() does not assert the lock it wants\n", FILENAME, line, name
+			name = ""
+		}' $(kernel_code | grep -v '/tests/'))
+	[ -z "$out" ] || { printf '%s\n' "$out"; return 1; }
+}
 
 # Left out, each for a reason:
 #	BIT_MACRO			sizes that are powers of two are no bits
