@@ -495,7 +495,7 @@ static void take_neighbours(struct copy *c, u64 start, u64 end)
 /* sectors around a miss that are worth reading: a power of two, or 0 */
 static u32 fill_extent(struct tier *t, const struct tier_io *io)
 {
-	u32 extent = t->tune.v[TIER_TUNE_FILL];
+	u32 extent = tier_tune(t, TIER_TUNE_FILL);
 
 	if (io->admit != TIER_FILL)
 		return 0;

@@ -506,8 +506,8 @@ static void fill_access(const struct tier_io *io, struct tier_access *a)
 		a->flags |= TIER_ACCESS_WHOLE;
 	if (io->slot == TIER_NO_SLOT)
 		a->flags |= TIER_ACCESS_NEW;
-	else if (io->mask & ~tier_slot_valid(&io->t->map, io->slot))
-		a->flags |= TIER_ACCESS_PARTIAL;
+	else if (io->mask & ~data_race(tier_slot_valid(&io->t->map, io->slot)))
+		a->flags |= TIER_ACCESS_PARTIAL;	/* a hint: the slot may have changed since */
 }
 
 /* ask for admission; config_sem held for reading, no lock */

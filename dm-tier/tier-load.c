@@ -66,7 +66,7 @@ int tier_check_sb(struct tier *t)
 
 void tier_set_reserve(struct tier *t)
 {
-	u32 n = t->map.nr_slots, r = t->tune.v[TIER_TUNE_RESERVE];
+	u32 n = t->map.nr_slots, r = tier_tune(t, TIER_TUNE_RESERVE);
 
 	if (!r)
 		r = clamp(n / 64, 8U, 4096U);

@@ -14,7 +14,7 @@ static int set_mode(struct tier *t, enum tier_mode mode)
 {
 	lockdep_assert_held(&t->life_mutex);
 	percpu_down_write(&t->config_sem);
-	t->mode = mode;
+	WRITE_ONCE(t->mode, mode);
 	percpu_up_write(&t->config_sem);
 	if (tier_metadata_set_mode(t->md, mode))
 		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
@@ -74,7 +74,7 @@ static bool promote_next(struct tier *t)
 {
 	u64 block;
 
-	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
+	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, tier_tune(t, TIER_TUNE_MIG_RATE));
 	if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
 		return false;
 	spin_lock(&t->promote_lock);
@@ -114,7 +114,7 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 			  t->mode == TIER_MODE_PASSTHROUGH ? "in mode passthrough" : "while the health is not rw");
 		return -EPERM;
 	}
-	if (m->op != TIER_MSG_DEMOTE && !t->tune.v[TIER_TUNE_MIG_RATE]) {
+	if (m->op != TIER_MSG_DEMOTE && !tier_tune(t, TIER_TUNE_MIG_RATE)) {
 		scnprintf(error, TIER_ERROR_LEN, "nothing is promoted while migration_rate is 0");
 		return -EPERM;
 	}
@@ -131,7 +131,7 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 		r = -EBUSY;
 	} else {
 		list_add_tail(&job->list, &t->jobs);
-		t->nr_jobs++;
+		WRITE_ONCE(t->nr_jobs, t->nr_jobs + 1);
 	}
 	mutex_unlock(&t->job_mutex);
 	if (!r)
@@ -192,7 +192,7 @@ static bool promote_block(struct tier *t, struct tier_job *job, tier_block_t blo
 {
 	bool pin = job->op == TIER_MSG_PIN;
 
-	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
+	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, tier_tune(t, TIER_TUNE_MIG_RATE));
 	if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
 		return false;
 	if (pin && atomic_read(&t->nr_pinned) >= t->map.nr_slots / 4 * 3) {
@@ -280,7 +280,7 @@ void tier_job_work(struct work_struct *work)
 			       atomic_read(&t->nr_pinned));
 		list_del(&job->list);
 		kfree(job);
-		t->nr_jobs--;
+		WRITE_ONCE(t->nr_jobs, t->nr_jobs - 1);
 		job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
 	}
 	later = (job || READ_ONCE(t->promote_head) != READ_ONCE(t->promote_tail)) && !READ_ONCE(t->stopping);

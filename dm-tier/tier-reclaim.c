@@ -97,7 +97,7 @@ void tier_reclaim_work(struct work_struct *work)
 		tier_slot_t slot;
 		bool took;
 
-		need = (int)t->reserve - (int)READ_ONCE(t->map.nr_free) - atomic_read(&t->nr_evicted);
+		need = (int)READ_ONCE(t->reserve) - (int)READ_ONCE(t->map.nr_free) - atomic_read(&t->nr_evicted);
 		if (need <= 0)
 			break;
 		percpu_down_read(&t->config_sem);

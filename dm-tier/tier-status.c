@@ -46,13 +46,14 @@ static u64 sum_stat(struct tier *t, enum tier_stat s)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(t->stats, cpu)->v[s];
+		sum += READ_ONCE(per_cpu_ptr(t->stats, cpu)->v[s]);
 	return sum;
 }
 
 static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 {
 	struct tier_metadata_info info = { 0 };
+	enum tier_flush_state flush;
 	unsigned int sz = 0, words, i;
 	char text[512];
 
@@ -62,9 +63,10 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 		return;
 	}
 	percpu_down_read(&t->config_sem);
+	flush = READ_ONCE(t->flush_state);
 	tier_metadata_info(t->md, &info);
 	DMEMIT("%s %s %s %s %u %u", health_names[tier_health(t)], info.needs_check ? "needs_check" : "-",
-	       tier_mode_name(t->settled), tier_mode_name(t->mode), t->g.block_sectors, t->g.granule_sectors);
+	       tier_mode_name(READ_ONCE(t->settled)), tier_mode_name(t->mode), t->g.block_sectors, t->g.granule_sectors);
 	DMEMIT(" %d/%u %u %d %lld %llu/%llu", atomic_read(&t->nr_used), t->map.nr_slots,
 	       READ_ONCE(t->map.nr_free), atomic_read(&t->nr_dirty_slots),
 	       (long long)atomic64_read(&t->nr_dirty), info.journal_used, info.journal_blocks);
@@ -73,10 +75,10 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 		DMEMIT(" %s %llu", tier_stat_names[i],
 		       i == TIER_STAT_CHECKPOINTS ? info.checkpoints - t->checkpoints_reset : sum_stat(t, i));
 	DMEMIT(" 16 flush %s flush_left %lld intent %u unwritable %lld fast_errors %d jobs %u granules %u pinned %d",
-	       flush_names[t->flush_state],
-	       t->flush_state == TIER_FLUSH_IDLE ? 0 : (long long)atomic64_read(&t->nr_dirty),
+	       flush_names[flush],
+	       flush == TIER_FLUSH_IDLE ? 0 : (long long)atomic64_read(&t->nr_dirty),
 	       READ_ONCE(t->nr_intents), (long long)atomic64_read(&t->unwritable), atomic_read(&t->fast_errors),
-	       t->nr_jobs, t->g.nr_granules, atomic_read(&t->nr_pinned));
+	       READ_ONCE(t->nr_jobs), t->g.nr_granules, atomic_read(&t->nr_pinned));
 	tier_tunables_emit(&t->tune, true, text, sizeof(text), &words);
 	DMEMIT(" %u %s ", words, text);
 	tier_policy_emit(t, text, sizeof(text));

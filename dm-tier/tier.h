@@ -360,6 +360,12 @@ struct tier {
 	u64 checkpoints_reset;		/* the metadata's count at the last reset */
 };
 
+/* a tunable; who needs no more than one of them reads it without config_sem */
+static inline u32 tier_tune(struct tier *t, enum tier_tunable tune)
+{
+	return READ_ONCE(t->tune.v[tune]);
+}
+
 static inline void tier_count(struct tier *t, enum tier_stat s, u64 n)
 {
 	this_cpu_add(t->stats->v[s], n);
@@ -413,7 +419,7 @@ static inline u64 tier_now(void)
 /* fewer free slots than half of what is kept ready: the reclaimer works in batches, each costs a commit */
 static inline bool tier_slots_low(struct tier *t)
 {
-	return READ_ONCE(t->map.nr_free) + atomic_read(&t->nr_evicted) < DIV_ROUND_UP(t->reserve, 2);
+	return READ_ONCE(t->map.nr_free) + atomic_read(&t->nr_evicted) < DIV_ROUND_UP(READ_ONCE(t->reserve), 2);
 }
 
 /* acknowledged writes may sit in the device's cache; call between completion and answer */

@@ -15,7 +15,7 @@ cd "$(dirname "$0")/.." || exit
 top=$PWD
 
 checks="shell python man licence versions locks reliability checkpatch kerneldoc cppcheck analyzer kernel clang"
-long_checks="coccinelle"
+long_checks="coccinelle smatch"
 
 KVER=${KVER:-$(printf '%s\n' /lib/modules/*/build/Makefile | sed -n 's|^/lib/modules/\([^*]*\)/build/Makefile$|\1|p' | sort -V | tail -n 1)}
 KDIR=${KDIR:-/lib/modules/$KVER/build}
@@ -284,6 +284,22 @@ check_coccinelle()
 	' - PATCH "$copy" >"$work/cocci.log" 2>&1
 	out=$(sort -u "$work/cocci.log")
 	[ -z "$out" ] || { printf '%s\n' "$out"; return 1; }
+}
+
+# Debian has no package of it.  What it says of the kernel's own headers is not looked at.
+check_smatch()
+{
+	local r out
+
+	[ -e "$KDIR/Makefile" ] || { echo "no kernel headers in $KDIR"; return 77; }
+	need smatch || return
+	copy smatch
+	make -s -j "$JOBS" -C "$KDIR" M="$copy" C=1 CHECK="smatch -p=kernel" CONFIG_DEBUG_INFO_BTF_MODULES= modules \
+		>"$work/smatch.log" 2>&1
+	r=$?
+	out=$(grep -E "(dm-tier|policy)/[^ ]*:[0-9]+ .*(warn|error):" "$work/smatch.log")
+	[ -n "$out" ] || [ "$r" = 0 ] || out=$(tail -n 20 "$work/smatch.log")
+	[ -z "$out" ] || { printf '%s\n' "$out" | head -n 200; return 1; }
 }
 
 # ------------------------------------------------------------------------------------------------
