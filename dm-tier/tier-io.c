@@ -506,8 +506,9 @@ static void fill_access(const struct tier_io *io, struct tier_access *a)
 		a->flags |= TIER_ACCESS_WHOLE;
 	if (io->slot == TIER_NO_SLOT)
 		a->flags |= TIER_ACCESS_NEW;
+	/* data_race: a hint, the slot may have changed since */
 	else if (io->mask & ~data_race(tier_slot_valid(&io->t->map, io->slot)))
-		a->flags |= TIER_ACCESS_PARTIAL;	/* a hint: the slot may have changed since */
+		a->flags |= TIER_ACCESS_PARTIAL;
 }
 
 /* ask for admission; config_sem held for reading, no lock */

@@ -66,7 +66,8 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	flush = READ_ONCE(t->flush_state);
 	tier_metadata_info(t->md, &info);
 	DMEMIT("%s %s %s %s %u %u", health_names[tier_health(t)], info.needs_check ? "needs_check" : "-",
-	       tier_mode_name(READ_ONCE(t->settled)), tier_mode_name(t->mode), t->g.block_sectors, t->g.granule_sectors);
+	       tier_mode_name(READ_ONCE(t->settled)), tier_mode_name(t->mode), t->g.block_sectors,
+	       t->g.granule_sectors);
 	DMEMIT(" %d/%u %u %d %lld %llu/%llu", atomic_read(&t->nr_used), t->map.nr_slots,
 	       READ_ONCE(t->map.nr_free), atomic_read(&t->nr_dirty_slots),
 	       (long long)atomic64_read(&t->nr_dirty), info.journal_used, info.journal_blocks);
