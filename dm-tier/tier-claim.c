@@ -31,6 +31,7 @@ static const char *conflict(struct tier *t, const u8 *uuid)
 	struct tier *o;
 	u32 i;
 
+	lockdep_assert_held(&claims_lock);
 	list_for_each_entry(o, &claims, claim) {
 		if (o == t || (o->ti->table != t->ti->table && dm_table_get_md(o->ti->table) == md))
 			continue;

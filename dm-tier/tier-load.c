@@ -68,7 +68,7 @@ int tier_check_sb(struct tier *t)
 
 void tier_set_reserve(struct tier *t)
 {
-	u32 n = t->map.nr_slots, r = t->tune.v[TIER_TUNE_RESERVE];
+	u32 n = t->map.nr_slots, r = tier_tune(t, TIER_TUNE_RESERVE);
 
 	if (!r)
 		r = clamp(n / 64, 8U, 4096U);
@@ -599,6 +599,7 @@ int tier_load(struct tier *t)
 	u64 *intent = kcalloc(TIER_INTENT_WORDS, sizeof(*intent), GFP_KERNEL);
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	if (!intent)
 		return -ENOMEM;
 	r = load(t, intent);
@@ -622,6 +623,7 @@ int tier_reactivate(struct tier *t)
 	const char *why;
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	r = tier_claim(t, tier_metadata_sb(t->md)->uuid, &why);
 	if (r)
 		return refuse(t, r, why);
@@ -676,6 +678,7 @@ void tier_stop(struct tier *t)
 	struct tier_fingerprint *fp;
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	r = tier_commit_final(t);
 	flush_work(&t->trim_work);
 	r = r ?: tier_flush_devices(t);	/* what that has discarded */

@@ -56,13 +56,13 @@ static u32 free_soon(const struct tier_dev *d)
 /* demotion starts below this many free slots */
 static u32 low_water(struct tier *t, const struct tier_dev *d)
 {
-	return max_t(u32, d->kept, mult_frac((u64)d->nr_slots, t->tune.v[TIER_TUNE_FREE_LOW], 100));
+	return max_t(u32, d->kept, mult_frac((u64)d->nr_slots, tier_tune(t, TIER_TUNE_FREE_LOW), 100));
 }
 
 /* and ends here */
 static u32 high_water(struct tier *t, const struct tier_dev *d)
 {
-	return max_t(u32, d->kept + 1, mult_frac((u64)d->nr_slots, t->tune.v[TIER_TUNE_FREE_HIGH], 100));
+	return max_t(u32, d->kept + 1, mult_frac((u64)d->nr_slots, tier_tune(t, TIER_TUNE_FREE_HIGH), 100));
 }
 
 /* a tier with room for a block that leaves tier @from: the next slower one, else the next faster; or nr_devs */
@@ -81,7 +81,7 @@ u32 tier_with_room(struct tier *t, u32 from, bool faster_too)
 
 static bool devices_idle(struct tier *t)
 {
-	unsigned long idle = msecs_to_jiffies(t->tune.v[TIER_TUNE_IDLE_MS]);
+	unsigned long idle = msecs_to_jiffies(tier_tune(t, TIER_TUNE_IDLE_MS));
 	u32 d;
 
 	for (d = 1; d < t->nr_devs; d++)
@@ -124,7 +124,7 @@ static tier_slot_t take_free(struct tier *t, struct tier_dev *d, u32 keep)
  */
 tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential, int avoid)
 {
-	u32 first = sequential ? min(t->tune.v[TIER_TUNE_SEQ_LANDING], t->nr_devs - 1) : 0;
+	u32 first = sequential ? min(tier_tune(t, TIER_TUNE_SEQ_LANDING), t->nr_devs - 1) : 0;
 	tier_slot_t slot = TIER_NO_SLOT;
 	struct tier_dev *d = NULL;
 	u32 i;
@@ -358,6 +358,7 @@ static int __movable(struct tier *t, tier_slot_t slot, enum tier_move_cause caus
 {
 	u32 flags = tier_slot_flags(&t->map, slot);
 
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	if (!(flags & TIER_SLOT_MAPPED) || !tier_slot_valid(&t->map, slot))
 		return -ENOENT;
 	/* its last move is not durable, or may turn out not to be: the link to its old slot must not get lost */
@@ -526,7 +527,7 @@ static bool free_left(struct tier *t)
 /* do foreground requests take so long that moves should rest? */
 static bool yields(struct tier *t)
 {
-	u32 limit = t->tune.v[TIER_TUNE_YIELD_MS];
+	u32 limit = tier_tune(t, TIER_TUNE_YIELD_MS);
 	u64 sum = 0, nr = 0;
 	int cpu;
 
@@ -547,7 +548,7 @@ static bool yields(struct tier *t)
 /* seconds from the end of a round of automatic moves to the next; 0: they come at any time */
 static u32 interval(struct tier *t)
 {
-	u32 when = t->tune.v[TIER_TUNE_MIGRATION];
+	u32 when = tier_tune(t, TIER_TUNE_MIGRATION);
 
 	return when > TIER_MIGRATION_MAX ? 0 : when;
 }
@@ -555,7 +556,7 @@ static u32 interval(struct tier *t)
 /* does the schedule allow automatic moves now? */
 static bool scheduled(struct tier *t)
 {
-	u32 when = t->tune.v[TIER_TUNE_MIGRATION];
+	u32 when = tier_tune(t, TIER_TUNE_MIGRATION);
 
 	if (when == TIER_MIGRATION_OFF || yields(t))
 		return false;
@@ -572,7 +573,7 @@ static bool scheduled(struct tier *t)
 /* may another move start, and is there rate left for it? */
 bool tier_may_move(struct tier *t)
 {
-	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
+	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, tier_tune(t, TIER_TUNE_MIG_RATE));
 	return !READ_ONCE(t->stopping) && atomic_read(&t->nr_moves) < MAX_MOVES && t->mig_tokens >= t->g.block_sectors;
 }
 

@@ -72,7 +72,7 @@ void tier_set_health(struct tier *t, enum tier_health health, const char *why)
  */
 void tier_dev_error(struct tier *t, struct tier_dev *d, const char *what, sector_t sector)
 {
-	bool many = atomic_inc_return(&d->errors) - READ_ONCE(d->errors_seen) >= (int)t->tune.v[TIER_TUNE_MAX_ERRORS];
+	bool many = atomic_inc_return(&d->errors) - READ_ONCE(d->errors_seen) >= (int)tier_tune(t, TIER_TUNE_MAX_ERRORS);
 
 	if (!tier_exclusive(t)) {
 		DMERR_LIMIT("%s: fast device: %s error, tier sector %llu", t->name, what, (unsigned long long)sector);
@@ -173,7 +173,7 @@ static void start_background(struct tier *t)
 	WRITE_ONCE(t->stopping, false);
 	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));
 	queue_delayed_work(t->bg_wq, &t->job_work, 0);
-	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(t->tune.v[TIER_TUNE_COMMIT_MS]));
+	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(tier_tune(t, TIER_TUNE_COMMIT_MS)));
 	if (tier_exclusive(t))
 		return;
 	queue_delayed_work(t->bg_wq, &t->wb_work, 0);
