@@ -258,7 +258,7 @@ static int read_header(const struct bdev *dev, struct tier_dev_header *h, char *
 
 int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *why)
 {
-	struct tier_dev_header h;
+	struct tier_dev_header h = { };
 	int r;
 
 	if (ssd->bytes < TIER_META_BLOCK_SIZE)
@@ -275,7 +275,7 @@ int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *wh
 int audit_find_tier(const struct tier_sb *sb, const struct bdev *dev, char *why)
 {
 	const struct tier_geometry *g = &sb->geometry;
-	struct tier_dev_header h;
+	struct tier_dev_header h = { };
 	char theirs[37];
 	u32 i;
 	int r;
