@@ -3,6 +3,8 @@
 # The memory that dmtier predicts is what the kernel takes.
 # shellcheck source=../lib.sh
 . "${0%/*}/../lib.sh"
+# its red zones and shadows are memory, too
+! dmesg | grep -q 'KernelAddressSanitizer initialized' || skip_case "KASAN takes memory beside everything"
 DMTIER=${TIER_BUILD%/build/*}/userspace/dmtier
 # shellcheck disable=SC2119 # all of them
 load_modules
