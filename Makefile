@@ -130,12 +130,7 @@ else
 endif
 
 .PHONY: lint
-lint:			## static checks: checkpatch, sparse, W=2, clang, cppcheck, shellcheck, ... (tests/lint.sh)
-	@KVER=$(KVER) KDIR=$(KDIR) JOBS=$(JOBS) tests/lint.sh
-
-.PHONY: lint-long
-lint-long:		## the same and coccinelle
-	@tests/deps.sh --more
+lint:			## all static checks that can be had here (tests/lint.sh); make check has all but coccinelle
 	@KVER=$(KVER) KDIR=$(KDIR) JOBS=$(JOBS) tests/lint.sh --long
 
 .PHONY: coverage

@@ -94,6 +94,8 @@ static int collect_sector(struct tier_metadata *md, const struct tier_ring_range
 	const void *buf;
 	u32 block, i;
 
+	lockdep_assert_held(&md->ckpt_lock);
+
 	buf = range_sector(md, range, sector, &block);
 	v = tier_jsector_verify(g, buf, md->csum_seed, block, &head);
 	for (i = 0; v == TIER_OK && i < head.nr; i++) {
@@ -175,6 +177,8 @@ static u32 key_page(struct tier_metadata *md, u32 key)
 static u32 repair_page(struct tier_metadata *md, u32 from)
 {
 	u32 page;
+
+	lockdep_assert_held(&md->ckpt_lock);
 
 	if (!md->repair || from >= md->repair_pages)
 		return NO_PAGE;
@@ -348,6 +352,8 @@ static int run_round(struct tier_metadata *md, u32 nr, u64 last_txn)
 {
 	int r;
 
+	lockdep_assert_held(&md->ckpt_lock);
+
 	read_round(md, nr);
 	r = apply_round(md, nr, last_txn);
 	if (r)
@@ -374,6 +380,8 @@ static int write_pages(struct tier_metadata *md, u64 last_txn)
 	u32 nr;
 	int r;
 
+	lockdep_assert_held(&md->ckpt_lock);
+
 	while ((nr = gather_round(md, &c))) {
 		if (tier_md_failed(md))
 			return -EIO;
@@ -389,6 +397,8 @@ static int write_tail(struct tier_metadata *md, const struct tier_ring_range *ra
 {
 	u64 last_txn = tier_md_last_txn(md);
 	int r;
+
+	lockdep_assert_held(&md->ckpt_lock);
 
 	mutex_lock(&md->sb_lock);
 	md->sb_next = md->sb;

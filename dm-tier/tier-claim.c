@@ -26,6 +26,7 @@ static const char *conflict(struct tier *t, const u8 *uuid)
 	struct mapped_device *md = dm_table_get_md(t->ti->table);
 	struct tier *o;
 
+	lockdep_assert_held(&claims_lock);
 	list_for_each_entry(o, &claims, claim) {
 		if (o == t || (o->ti->table != t->ti->table && dm_table_get_md(o->ti->table) == md))
 			continue;

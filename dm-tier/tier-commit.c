@@ -213,7 +213,7 @@ static void mark_regions(struct tier *t, struct list_head *ios)
 		if (!reg->durable) {
 			WRITE_ONCE(reg->used, true);
 			WRITE_ONCE(reg->durable, true);
-			t->nr_intents++;
+			WRITE_ONCE(t->nr_intents, t->nr_intents + 1);
 		}
 		tier_io_defer(io);
 	}
@@ -222,7 +222,8 @@ static void mark_regions(struct tier *t, struct list_head *ios)
 /* is it time to look for marks that nobody uses any more? */
 static bool intent_look_due(struct tier *t)
 {
-	return t->nr_intents && time_after_eq(jiffies, t->intent_look + msecs_to_jiffies(INTENT_LOOK_MS));
+	return READ_ONCE(t->nr_intents) &&
+	       time_after_eq(jiffies, READ_ONCE(t->intent_look) + msecs_to_jiffies(INTENT_LOOK_MS));
 }
 
 /* step 1; @all: also those used lately */
@@ -230,7 +231,7 @@ static void unmark_idle(struct tier *t, bool all)
 {
 	u32 i;
 
-	t->intent_look = jiffies;
+	WRITE_ONCE(t->intent_look, jiffies);
 	for (i = 0; i < t->g.nr_regions; i++) {
 		struct tier_region *r = &t->regions[i];
 
@@ -247,7 +248,7 @@ static void unmark_idle(struct tier *t, bool all)
 			continue;
 		}
 		r->unmarking = true;
-		t->nr_intents--;
+		WRITE_ONCE(t->nr_intents, t->nr_intents - 1);
 		set_mark(t, i, false);
 	}
 	smp_mb();	/* pairs with tier_intent_put() */
@@ -268,7 +269,7 @@ static void end_unmark(struct tier *t, bool written)
 			continue;
 		set_mark(t, i, true);
 		WRITE_ONCE(r->durable, true);
-		t->nr_intents++;
+		WRITE_ONCE(t->nr_intents, t->nr_intents + 1);
 	}
 }
 
@@ -328,6 +329,7 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 	bool freed = false;
 	u32 old;
 
+	lockdep_assert_held(&t->config_sem);
 	spin_lock_irqsave(&s->lock, flags);
 	old = tier_slot_flags(&t->map, sn->slot);
 	tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_COMMITTING, 0);
@@ -518,7 +520,7 @@ void tier_commit_timer(struct work_struct *work)
 		return;
 	if (atomic_read(&t->nr_changed) || intent_look_due(t))
 		tier_commit_kick(t, true);
-	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(t->tune.v[TIER_TUNE_COMMIT_MS]));
+	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(tier_tune(t, TIER_TUNE_COMMIT_MS)));
 }
 
 /**
@@ -579,7 +581,7 @@ int tier_commit_recovered(struct tier *t, const u64 *intent)
 	for (i = 0; i < t->g.nr_regions; i++)
 		if (intent[i / 64] >> (i % 64) & 1) {
 			t->regions[i].durable = true;
-			t->nr_intents++;
+			WRITE_ONCE(t->nr_intents, t->nr_intents + 1);
 		}
 	if (!t->nr_intents)
 		return 0;

@@ -406,6 +406,7 @@ static u64 take_part(struct copy *c, tier_block_t block, u64 mask, u32 at, u64 m
 	bool inserted = false, kept = false;
 	u64 got = 0;
 
+	lockdep_assert_held(&t->config_sem);
 	spin_lock_irqsave(&s->lock, flags);
 	slot = tier_map_lookup(&t->map, block);
 	if (slot != TIER_NO_SLOT)
@@ -494,7 +495,7 @@ static void take_neighbours(struct copy *c, u64 start, u64 end)
 /* sectors around a miss that are worth reading: a power of two, or 0 */
 static u32 fill_extent(struct tier *t, const struct tier_io *io)
 {
-	u32 extent = t->tune.v[TIER_TUNE_FILL];
+	u32 extent = tier_tune(t, TIER_TUNE_FILL);
 
 	if (io->admit != TIER_FILL)
 		return 0;

@@ -16,6 +16,7 @@ bool __tier_in_discard(struct tier *t, u64 start, u32 sectors)
 	struct tier_io *io;
 	bool found = false;
 
+	tier_assert_locked(t, tier_to_block(start >> t->g.block_shift));
 	spin_lock(&t->discard_lock);
 	list_for_each_entry(io, &t->discarding, list)
 		if (start < io->start + io->sectors && io->start < start + sectors) {

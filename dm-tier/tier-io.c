@@ -153,6 +153,7 @@ static bool __needs_intent(struct tier *t, tier_slot_t slot, u64 mask)
 
 	if (slot == TIER_NO_SLOT)
 		return false;
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	flags = tier_slot_flags(&t->map, slot);
 	maybe_clean = tier_slot_valid(&t->map, slot);
 	if ((flags & (TIER_SLOT_LOST | TIER_SLOT_FRESH)) == TIER_SLOT_LOST)
@@ -162,6 +163,7 @@ static bool __needs_intent(struct tier *t, tier_slot_t slot, u64 mask)
 
 static bool __slot_settled(struct tier *t, tier_slot_t slot)
 {
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	return !(tier_slot_flags(&t->map, slot) &
 		 (TIER_SLOT_FRESH | TIER_SLOT_CHANGED | TIER_SLOT_COMMITTING));
 }
@@ -190,6 +192,7 @@ static void io_granted(struct tier_hold *h)
 {
 	struct tier_io *io = container_of(h, struct tier_io, hold);
 
+	tier_assert_locked(io->t, h->block);
 	io->flags |= TIER_IO_HELD;
 	tier_io_queue(io->t, io, &io->t->deferred);
 }
@@ -273,6 +276,7 @@ static enum step plan_read(struct tier_io *io, bool in_map, enum tier_hold_mode 
 	struct tier *t = io->t;
 	u64 usable = 0;
 
+	tier_assert_locked(t, io->hold.block);
 	*mode = TIER_HOLD_READ;
 	io->drop = 0;
 	if (io->slot != TIER_NO_SLOT)
@@ -308,6 +312,7 @@ static enum step plan_write(struct tier_io *io, bool in_map, enum tier_hold_mode
 	u64 valid = 0, dirty = 0, land;
 	bool both = false;
 
+	tier_assert_locked(t, io->hold.block);
 	if (io->slot != TIER_NO_SLOT) {
 		valid = tier_slot_valid(&t->map, io->slot);
 		dirty = tier_slot_dirty(&t->map, io->slot);
@@ -351,6 +356,7 @@ static void plan_fua(struct tier_io *io)
 	struct tier *t = io->t;
 	u64 dirty = io->slot == TIER_NO_SLOT ? 0 : tier_slot_dirty(&t->map, io->slot);
 
+	tier_assert_locked(t, io->hold.block);
 	io->flags &= ~(TIER_IO_COMMIT | TIER_IO_FAST_FUA);
 	if (!(io->flags & TIER_IO_FUA) || io->slot == TIER_NO_SLOT)
 		return;
@@ -367,6 +373,7 @@ static void plan_fua(struct tier_io *io)
 
 static bool take_hold(struct tier_io *io, struct tier_stripe *s, enum tier_hold_mode mode)
 {
+	lockdep_assert_held(&s->lock);
 	if (io->hold.state == TIER_HOLD_GRANTED) {
 		if (io->hold.mode == mode && io->hold.mask == io->mask)
 			return true;
@@ -385,6 +392,7 @@ static void wait_for_intent(struct tier_io *io, struct tier_stripe *s)
 {
 	struct tier *t = io->t;
 
+	lockdep_assert_held(&s->lock);
 	__tier_hold_release(s, &io->hold);
 	io->flags &= ~TIER_IO_HELD;
 	io->route = TIER_ROUTE_NONE;
@@ -439,6 +447,7 @@ static enum step decide(struct tier_io *io, struct tier_stripe *s, bool in_map, 
 	bool hit;
 
 	lockdep_assert_held(&s->lock);
+	lockdep_assert_held(&t->config_sem);
 	io->slot = tier_map_lookup(&t->map, io->hold.block);
 	step = io_is_write(io) ? plan_write(io, in_map, &mode) : plan_read(io, in_map, &mode);
 	if (step == STEP_ASK)
@@ -497,7 +506,8 @@ static void fill_access(const struct tier_io *io, struct tier_access *a)
 		a->flags |= TIER_ACCESS_WHOLE;
 	if (io->slot == TIER_NO_SLOT)
 		a->flags |= TIER_ACCESS_NEW;
-	else if (io->mask & ~tier_slot_valid(&io->t->map, io->slot))
+	/* data_race: a hint, the slot may have changed since */
+	else if (io->mask & ~data_race(tier_slot_valid(&io->t->map, io->slot)))
 		a->flags |= TIER_ACCESS_PARTIAL;
 }
 
@@ -507,6 +517,7 @@ static void ask_policy(struct tier_io *io)
 	struct tier *t = io->t;
 	struct tier_access a;
 
+	lockdep_assert_held(&t->config_sem);
 	fill_access(io, &a);
 	io->admit = t->policy->type->miss(t->policy, io->hold.block, &a);
 	io->flags |= TIER_IO_ADMITTED;
@@ -520,6 +531,7 @@ static void tell_policy(struct tier_io *io, u32 events)
 	struct tier *t = io->t;
 	struct tier_access a;
 
+	lockdep_assert_held(&t->config_sem);
 	if (!events)
 		return;
 	fill_access(io, &a);
@@ -720,6 +732,7 @@ static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, b
 	u64 fast = io->fast;
 	u64 lost = fast & *dirty & ~io->full;	/* parts of dirty granules: nowhere else to go */
 
+	tier_assert_locked(io->t, io->hold.block);
 	if (io->fast_error) {
 		/* what is on the fast device now is unknown; dirty granules keep their record */
 		*valid &= ~(fast & ~*dirty);
@@ -757,6 +770,7 @@ static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, b
 /* a read of a clean copy failed: drop the copy and read the slow device instead */
 static blk_status_t __settle_read(struct tier_io *io, u64 *valid, u64 *dirty, bool *again)
 {
+	tier_assert_locked(io->t, io->hold.block);
 	if (io->fast_error) {
 		*valid &= ~(io->fast & ~*dirty);
 		if (io->fast & *dirty)

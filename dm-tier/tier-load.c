@@ -66,7 +66,7 @@ int tier_check_sb(struct tier *t)
 
 void tier_set_reserve(struct tier *t)
 {
-	u32 n = t->map.nr_slots, r = t->tune.v[TIER_TUNE_RESERVE];
+	u32 n = t->map.nr_slots, r = tier_tune(t, TIER_TUNE_RESERVE);
 
 	if (!r)
 		r = clamp(n / 64, 8U, 4096U);
@@ -528,6 +528,7 @@ int tier_load(struct tier *t)
 	u64 *intent = kcalloc(TIER_INTENT_WORDS, sizeof(*intent), GFP_KERNEL);
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	if (!intent)
 		return -ENOMEM;
 	r = load(t, intent);
@@ -549,6 +550,7 @@ int tier_reactivate(struct tier *t)
 	const char *why;
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	r = tier_claim(t, tier_metadata_sb(t->md)->uuid, &why);
 	if (r)
 		return refuse(t, r, why);
@@ -583,6 +585,7 @@ void tier_stop(struct tier *t)
 	struct tier_fingerprint *fp;
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	r = tier_commit_final(t);
 	if (r) {
 		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);

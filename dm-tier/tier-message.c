@@ -12,8 +12,9 @@
 /* change the mode: bios decided from here on follow it; tier_drain_check() sees when the others are done */
 static int set_mode(struct tier *t, enum tier_mode mode)
 {
+	lockdep_assert_held(&t->life_mutex);
 	percpu_down_write(&t->config_sem);
-	t->mode = mode;
+	WRITE_ONCE(t->mode, mode);
 	percpu_up_write(&t->config_sem);
 	if (tier_metadata_set_mode(t->md, mode))
 		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
@@ -35,6 +36,7 @@ static int set_tunable(struct tier *t, const char *key, const char *value, char 
 {
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	percpu_down_write(&t->config_sem);
 	r = tier_tunable_set(&t->tune, key, value, error);
 	if (r == -ENOENT) {
@@ -72,7 +74,7 @@ static bool promote_next(struct tier *t)
 {
 	u64 block;
 
-	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
+	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, tier_tune(t, TIER_TUNE_MIG_RATE));
 	if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
 		return false;
 	spin_lock(&t->promote_lock);
@@ -106,12 +108,13 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 	struct tier_job *job;
 	int r = 0;
 
+	lockdep_assert_held(&t->life_mutex);
 	if (m->op != TIER_MSG_DEMOTE && (t->mode == TIER_MODE_PASSTHROUGH || !tier_may_use_fast(t))) {
 		scnprintf(error, TIER_ERROR_LEN, "nothing is brought to the fast device %s",
 			  t->mode == TIER_MODE_PASSTHROUGH ? "in mode passthrough" : "while the health is not rw");
 		return -EPERM;
 	}
-	if (m->op != TIER_MSG_DEMOTE && !t->tune.v[TIER_TUNE_MIG_RATE]) {
+	if (m->op != TIER_MSG_DEMOTE && !tier_tune(t, TIER_TUNE_MIG_RATE)) {
 		scnprintf(error, TIER_ERROR_LEN, "nothing is promoted while migration_rate is 0");
 		return -EPERM;
 	}
@@ -128,7 +131,7 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 		r = -EBUSY;
 	} else {
 		list_add_tail(&job->list, &t->jobs);
-		t->nr_jobs++;
+		WRITE_ONCE(t->nr_jobs, t->nr_jobs + 1);
 	}
 	mutex_unlock(&t->job_mutex);
 	if (!r)
@@ -189,7 +192,7 @@ static bool promote_block(struct tier *t, struct tier_job *job, tier_block_t blo
 {
 	bool pin = job->op == TIER_MSG_PIN;
 
-	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, t->tune.v[TIER_TUNE_MIG_RATE]);
+	tier_tokens_refill(&t->mig_tokens, &t->mig_token_time, tier_tune(t, TIER_TUNE_MIG_RATE));
 	if (t->mig_tokens < t->g.block_sectors || atomic_read(&t->fill_pages) > MAX_PROMOTE_PAGES)
 		return false;
 	if (pin && atomic_read(&t->nr_pinned) >= t->map.nr_slots / 4 * 3) {
@@ -219,6 +222,7 @@ static bool job_block(struct tier *t, struct tier_job *job)
 	u64 pos = tier_block_sector(t, block);
 	u64 end = pos + tier_block_len(t, block);
 
+	lockdep_assert_held(&t->job_mutex);
 	switch (job->op) {
 	case TIER_MSG_PROMOTE:
 	case TIER_MSG_PIN:
@@ -276,7 +280,7 @@ void tier_job_work(struct work_struct *work)
 			       atomic_read(&t->nr_pinned));
 		list_del(&job->list);
 		kfree(job);
-		t->nr_jobs--;
+		WRITE_ONCE(t->nr_jobs, t->nr_jobs - 1);
 		job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
 	}
 	later = (job || READ_ONCE(t->promote_head) != READ_ONCE(t->promote_tail)) && !READ_ONCE(t->stopping);
@@ -290,6 +294,7 @@ static void unpin_range(struct tier *t, const struct tier_message *m)
 	struct tier_job *job;
 	u64 first, end;
 
+	lockdep_assert_held(&t->life_mutex);
 	range_blocks(t, m, &first, &end);
 	/* what is still to be pinned there is only promoted */
 	mutex_lock(&t->job_mutex);
@@ -347,6 +352,7 @@ static int invalidate_range(struct tier *t, const struct tier_message *m, char *
 {
 	tier_block_t block = find_dirty(t, m);
 
+	lockdep_assert_held(&t->life_mutex);
 	if (block != TIER_NO_BLOCK) {
 		scnprintf(error, TIER_ERROR_LEN,
 			  "the block at sector %llu holds dirty data: flush first; nothing was invalidated",
@@ -362,6 +368,7 @@ static void reset_stats(struct tier *t)
 	struct tier_metadata_info info;
 	int cpu;
 
+	lockdep_assert_held(&t->life_mutex);
 	tier_metadata_info(t->md, &info);
 	t->checkpoints_reset = info.checkpoints;
 	/* counts that come in meanwhile may be lost, which nobody can tell from having come before */

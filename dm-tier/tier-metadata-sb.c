@@ -79,6 +79,8 @@ static int read_copy(struct tier_metadata *md, unsigned int copy, enum tier_veri
 	void *buf = sb_copy(md, copy);
 	int r;
 
+	lockdep_assert_held(&md->sb_lock);
+
 	memset(&md->sb_read[copy], 0, sizeof(md->sb_read[copy]));
 	r = tier_md_rw(md, REQ_OP_READ, sb_location[copy], 1, buf);
 	if (r) {
@@ -127,6 +129,8 @@ int tier_md_read_sb(struct tier_metadata *md, int *chosen)
 static int write_copy(struct tier_metadata *md, unsigned int copy)
 {
 	int r;
+
+	lockdep_assert_held(&md->sb_lock);
 
 	tier_pack_sb(&md->sb_next, sb_location[copy], sb_copy(md, copy));
 	r = tier_md_rw(md, REQ_OP_WRITE | REQ_SYNC | REQ_FUA, sb_location[copy], 1,
@@ -188,6 +192,8 @@ static void set_needs_check(struct tier_metadata *md)
 
 int tier_md_fail(struct tier_metadata *md, const char *what, int r)
 {
+	lockdep_assert_not_held(&md->sb_lock);
+
 	if (test_and_set_bit(0, &md->failed))
 		return r;
 	DMERR("%s: %s: error %d; metadata are not written any more, they need a check", md->name,

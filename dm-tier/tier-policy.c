@@ -23,6 +23,7 @@ static struct tier_policy_type *__find_type(const char *name)
 {
 	struct tier_policy_type *type;
 
+	lockdep_assert_held(&registry_lock);
 	list_for_each_entry(type, &registry, list)
 		if (!strcmp(type->name, name))
 			return type;
@@ -421,6 +422,7 @@ void tier_policy_load(struct tier *t)
 {
 	u32 i;
 
+	lockdep_assert_held(&t->life_mutex);
 	for (i = 0; i < t->map.nr_slots; i++) {
 		tier_slot_t slot = tier_to_slot(i);
 		u32 flags = tier_slot_flags(&t->map, slot);
@@ -449,6 +451,7 @@ int tier_policy_switch(struct tier *t, unsigned int argc, char **argv, char *err
 	struct tier_policy *sample, *p;
 	int r;
 
+	lockdep_assert_held(&t->life_mutex);
 	sample = make_sample(t, argc, argv, false, error);
 	if (IS_ERR(sample))
 		return PTR_ERR(sample);
@@ -486,6 +489,7 @@ struct tier_policy *tier_policy_ranking(struct tier *t)
 {
 	struct tier_policy *p = t->policy;
 
+	lockdep_assert_held(&t->life_mutex);
 	while (p->next)
 		p = p->next;
 	return p;
@@ -497,6 +501,7 @@ int tier_policy_emit(struct tier *t, char *buf, size_t size)
 	unsigned int count = 0;
 	char words[512];
 
+	lockdep_assert_held(&t->life_mutex);
 	words[0] = '\0';
 	t->policy->type->emit(t->policy, words, sizeof(words), &count);
 	return scnprintf(buf, size, "%s %u%s%s", t->policy->type->name, count, *words ? " " : "", words);

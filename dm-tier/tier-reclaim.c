@@ -39,8 +39,9 @@ bool __tier_slot_evict(struct tier *t, tier_slot_t slot, tier_block_t block)
 }
 
 /* a dirty victim is cleaned first: write back gets to know */
-static void want_clean(struct tier *t, tier_slot_t slot)
+static void __want_clean(struct tier *t, tier_slot_t slot)
 {
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	spin_lock(&t->want_lock);
 	if (t->nr_want_clean < TIER_WANT_CLEAN)
 		t->want_clean[t->nr_want_clean++] = tier_from_slot(slot);
@@ -60,7 +61,7 @@ static enum tier_verdict take(void *context, tier_slot_t slot)
 		verdict = TIER_VICTIM_TAKE;
 	else if (tier_slot_block(&t->map, slot) == block && tier_slot_dirty(&t->map, slot) &&
 		 !(tier_slot_flags(&t->map, slot) & TIER_SLOT_WB_FAILED))
-		want_clean(t, slot);
+		__want_clean(t, slot);
 	spin_unlock_irqrestore(&s->lock, flags);
 	return verdict;
 }
@@ -72,10 +73,11 @@ void tier_reclaim_slot(struct tier *t, tier_slot_t slot, bool demote)
 	struct tier_stripe *s = tier_stripe(t, block);
 	unsigned long flags;
 
+	lockdep_assert_held(&t->config_sem);
 	spin_lock_irqsave(&s->lock, flags);
 	if (tier_map_lookup(&t->map, block) == slot) {
 		if (tier_slot_dirty(&t->map, slot))
-			want_clean(t, slot);
+			__want_clean(t, slot);
 		else if (demote)
 			__tier_slot_evict(t, slot, block);
 	}
@@ -95,7 +97,7 @@ void tier_reclaim_work(struct work_struct *work)
 		tier_slot_t slot;
 		bool took;
 
-		need = (int)t->reserve - (int)READ_ONCE(t->map.nr_free) - atomic_read(&t->nr_evicted);
+		need = (int)READ_ONCE(t->reserve) - (int)READ_ONCE(t->map.nr_free) - atomic_read(&t->nr_evicted);
 		if (need <= 0)
 			break;
 		percpu_down_read(&t->config_sem);

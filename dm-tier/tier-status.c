@@ -46,24 +46,28 @@ static u64 sum_stat(struct tier *t, enum tier_stat s)
 	int cpu;
 
 	for_each_possible_cpu(cpu)
-		sum += per_cpu_ptr(t->stats, cpu)->v[s];
+		sum += READ_ONCE(per_cpu_ptr(t->stats, cpu)->v[s]);
 	return sum;
 }
 
 static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 {
 	struct tier_metadata_info info = { 0 };
+	enum tier_flush_state flush;
 	unsigned int sz = 0, words, i;
 	char text[512];
 
+	lockdep_assert_held(&t->life_mutex);
 	if (!t->loaded) {
 		DMEMIT("inactive");
 		return;
 	}
 	percpu_down_read(&t->config_sem);
+	flush = READ_ONCE(t->flush_state);
 	tier_metadata_info(t->md, &info);
 	DMEMIT("%s %s %s %s %u %u", health_names[tier_health(t)], info.needs_check ? "needs_check" : "-",
-	       tier_mode_name(t->settled), tier_mode_name(t->mode), t->g.block_sectors, t->g.granule_sectors);
+	       tier_mode_name(READ_ONCE(t->settled)), tier_mode_name(t->mode), t->g.block_sectors,
+	       t->g.granule_sectors);
 	DMEMIT(" %d/%u %u %d %lld %llu/%llu", atomic_read(&t->nr_used), t->map.nr_slots,
 	       READ_ONCE(t->map.nr_free), atomic_read(&t->nr_dirty_slots),
 	       (long long)atomic64_read(&t->nr_dirty), info.journal_used, info.journal_blocks);
@@ -72,10 +76,10 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 		DMEMIT(" %s %llu", tier_stat_names[i],
 		       i == TIER_STAT_CHECKPOINTS ? info.checkpoints - t->checkpoints_reset : sum_stat(t, i));
 	DMEMIT(" 16 flush %s flush_left %lld intent %u unwritable %lld fast_errors %d jobs %u granules %u pinned %d",
-	       flush_names[t->flush_state],
-	       t->flush_state == TIER_FLUSH_IDLE ? 0 : (long long)atomic64_read(&t->nr_dirty),
+	       flush_names[flush],
+	       flush == TIER_FLUSH_IDLE ? 0 : (long long)atomic64_read(&t->nr_dirty),
 	       READ_ONCE(t->nr_intents), (long long)atomic64_read(&t->unwritable), atomic_read(&t->fast_errors),
-	       t->nr_jobs, t->g.nr_granules, atomic_read(&t->nr_pinned));
+	       READ_ONCE(t->nr_jobs), t->g.nr_granules, atomic_read(&t->nr_pinned));
 	tier_tunables_emit(&t->tune, true, text, sizeof(text), &words);
 	DMEMIT(" %u %s ", words, text);
 	tier_policy_emit(t, text, sizeof(text));
@@ -144,19 +148,17 @@ static void emit_ima(struct tier *t, char *result, unsigned int maxlen)
  */
 void tier_status(struct tier *t, status_type_t type, unsigned int flags, char *result, unsigned int maxlen)
 {
+	mutex_lock(&t->life_mutex);
 	switch (type) {
 	case STATUSTYPE_INFO:
-		mutex_lock(&t->life_mutex);
 		emit_info(t, result, maxlen);
-		mutex_unlock(&t->life_mutex);
 		break;
 	case STATUSTYPE_TABLE:
-		mutex_lock(&t->life_mutex);
 		emit_table(t, result, maxlen);
-		mutex_unlock(&t->life_mutex);
 		break;
 	case STATUSTYPE_IMA:
 		emit_ima(t, result, maxlen);
 		break;
 	}
+	mutex_unlock(&t->life_mutex);
 }

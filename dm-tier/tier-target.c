@@ -66,7 +66,7 @@ void tier_fast_error(struct tier *t, const char *what, sector_t sector)
 	int n = atomic_inc_return(&t->fast_errors);
 
 	DMERR_LIMIT("%s: fast device: %s error, tier sector %llu", t->name, what, (unsigned long long)sector);
-	if (n - READ_ONCE(t->fast_errors_seen) >= (int)t->tune.v[TIER_TUNE_MAX_ERRORS])
+	if (n - READ_ONCE(t->fast_errors_seen) >= (int)tier_tune(t, TIER_TUNE_MAX_ERRORS))
 		tier_set_health(t, TIER_HEALTH_DEGRADED, "too many errors of the fast device");
 }
 
@@ -125,7 +125,7 @@ static void start_background(struct tier *t)
 	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));
 	queue_delayed_work(t->bg_wq, &t->wb_work, 0);
 	queue_delayed_work(t->bg_wq, &t->job_work, 0);
-	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(t->tune.v[TIER_TUNE_COMMIT_MS]));
+	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(tier_tune(t, TIER_TUNE_COMMIT_MS)));
 	queue_work(t->bg_wq, &t->reclaim_work);
 }
 

@@ -32,7 +32,7 @@ static bool slow_busy(struct tier *t)
 bool tier_slow_idle(struct tier *t)
 {
 	return !atomic_read(&t->slow.inflight) &&
-	       time_after_eq(jiffies, READ_ONCE(t->slow.last) + msecs_to_jiffies(t->tune.v[TIER_TUNE_IDLE_MS]));
+	       time_after_eq(jiffies, READ_ONCE(t->slow.last) + msecs_to_jiffies(tier_tune(t, TIER_TUNE_IDLE_MS)));
 }
 
 void tier_wb_kick(struct tier *t)
@@ -109,7 +109,7 @@ void tier_wb_forget_failures(struct tier *t)
 void tier_wb_flush(struct tier *t)
 {
 	WRITE_ONCE(t->flush_state, TIER_FLUSH_RUNNING);
-	t->flush_restart = true;
+	WRITE_ONCE(t->flush_restart, true);
 	tier_wb_kick(t);
 }
 
@@ -184,7 +184,7 @@ void tier_tokens_refill(s64 *tokens, unsigned long *time, u32 rate)
 /* a flush and a drain go as fast as the devices do */
 static bool cap_holds(struct tier *t)
 {
-	return t->tune.v[TIER_TUNE_WB_RATE] && !flush_running(t) && t->mode == TIER_MODE_WRITEBACK;
+	return tier_tune(t, TIER_TUNE_WB_RATE) && !flush_running(t) && READ_ONCE(t->mode) == TIER_MODE_WRITEBACK;
 }
 
 static bool capped(struct tier *t)
@@ -270,9 +270,9 @@ static void look_at_watermarks(struct tier *t)
 	s64 dirty = atomic64_read(&t->nr_dirty);
 	s64 left = dirty - (atomic64_read(&t->wb_inflight_sectors) >> t->g.granule_shift);
 
-	if (left * 100 <= all * t->tune.v[TIER_TUNE_DIRTY_LOW])
+	if (left * 100 <= all * tier_tune(t, TIER_TUNE_DIRTY_LOW))
 		t->wb_active = false;
-	else if (dirty * 100 > all * t->tune.v[TIER_TUNE_DIRTY_HIGH])
+	else if (dirty * 100 > all * tier_tune(t, TIER_TUNE_DIRTY_HIGH))
 		t->wb_active = true;
 }
 
@@ -303,21 +303,22 @@ void tier_wb_work(struct work_struct *work)
 			flush_failed(t);
 		return;
 	}
-	tier_tokens_refill(&t->wb_tokens, &t->wb_token_time, t->tune.v[TIER_TUNE_WB_RATE]);
+	tier_tokens_refill(&t->wb_tokens, &t->wb_token_time, tier_tune(t, TIER_TUNE_WB_RATE));
 	if (xchg(&t->flush_restart, false)) {
 		tier_wb_forget_failures(t);
 		t->sweeps = 0;
 		t->sweep_left = t->nr_wb_regions + 1;
 	}
 	look_at_watermarks(t);
-	urgent = flush_running(t) || t->mode != TIER_MODE_WRITEBACK;
+	urgent = flush_running(t) || READ_ONCE(t->mode) != TIER_MODE_WRITEBACK;
 	depth = allowed_depth(t, urgent);
 	if (READ_ONCE(t->nr_want_clean) && depth)
 		write_wanted(t, depth);
 	if (!t->wb_active && !urgent && !tier_slow_idle(t))
 		depth = 0;	/* the wanted ones were all */
 	while (found && !READ_ONCE(t->stopping) && atomic_read(&t->wb_inflight) < depth && !capped(t) &&
-	       atomic64_read(&t->nr_dirty) && (!flush_running(t) || t->sweep_left || t->mode != TIER_MODE_WRITEBACK)) {
+	       atomic64_read(&t->nr_dirty) &&
+	       (!flush_running(t) || t->sweep_left || READ_ONCE(t->mode) != TIER_MODE_WRITEBACK)) {
 		wrote |= found = write_next(t, depth > 2 || urgent ? LARGE_SECTORS : SMALL_SECTORS, urgent);
 		look_at_watermarks(t);
 		if (!t->wb_active && !urgent && !tier_slow_idle(t))
@@ -330,10 +331,10 @@ void tier_wb_work(struct work_struct *work)
 			sweep_done(t);
 		tier_drain_check(t);
 	}
-	if (!atomic64_read(&t->nr_dirty) && t->settled == t->mode && !flush_running(t))
+	if (!atomic64_read(&t->nr_dirty) && t->settled == READ_ONCE(t->mode) && !flush_running(t))
 		return;
 	/* a copy's end starts the work at once; this is for the watermarks, the caps, idleness and what had to wait */
-	delay = clamp(t->tune.v[TIER_TUNE_IDLE_MS], 100U, 1000U);
+	delay = clamp(tier_tune(t, TIER_TUNE_IDLE_MS), 100U, 1000U);
 	if (flush_running(t) || wrote || capped(t))
 		delay = 20;
 	else if (urgent || t->wb_active)

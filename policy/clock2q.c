@@ -245,6 +245,8 @@ static enum state get_state(struct clock2q *c, u32 slot)
 
 static void __set_state(struct clock2q *c, u32 slot, enum state state)
 {
+	lockdep_assert_held(&c->lock);
+
 	if (state & 1)
 		__set_bit(slot, c->state[0]);
 	else
@@ -280,6 +282,8 @@ static void __shrink_window(struct clock2q *c)
 {
 	u32 slot = tier_from_slot(node_slot(&c->lists, c->window));
 
+	lockdep_assert_held(&c->lock);
+
 	__set_state(c, slot, STATE_SMALL);
 	/* Pairs with clock2q_hit() */
 	WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);
@@ -290,6 +294,8 @@ static void __shrink_window(struct clock2q *c)
 static void __queue_small(struct clock2q *c, u32 node)
 {
 	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+
+	lockdep_assert_held(&c->lock);
 
 	slot_list_append(&c->lists, LIST_SMALL, node);
 	c->nr_small++;
@@ -307,6 +313,8 @@ static void __queue_main(struct clock2q *c, u32 node, u8 uses)
 {
 	u32 slot = tier_from_slot(node_slot(&c->lists, node));
 
+	lockdep_assert_held(&c->lock);
+
 	slot_list_append(&c->lists, LIST_MAIN, node);
 	c->main_queued++;
 	__set_state(c, slot, STATE_MAIN);
@@ -319,6 +327,8 @@ static void __unqueue(struct clock2q *c, u32 node)
 {
 	u32 slot = tier_from_slot(node_slot(&c->lists, node));
 	enum state state = get_state(c, slot);
+
+	lockdep_assert_held(&c->lock);
 
 	if (state == STATE_YOUNG) {
 		if (c->window == node)
@@ -414,6 +424,8 @@ static void clock2q_aborted(struct tier_policy *p, tier_block_t block)
 /* Next slot to examine, SLOT_LIST_NONE if all are parked. */
 static u32 __examine(struct clock2q *c)
 {
+	lockdep_assert_held(&c->lock);
+
 	if (c->nr_small > small_slots(c) || slot_list_empty(&c->lists, LIST_MAIN))
 		return slot_list_first(&c->lists, LIST_SMALL);
 	return slot_list_first(&c->lists, LIST_MAIN);
@@ -425,6 +437,8 @@ static bool __spare(struct clock2q *c, u32 node)
 	u32 slot = tier_from_slot(node_slot(&c->lists, node));
 	u8 uses = READ_ONCE(c->use[slot]) & USE_MASK;
 	bool small = get_state(c, slot) >= STATE_SMALL;
+
+	lockdep_assert_held(&c->lock);
 
 	if (!uses)
 		return false;

@@ -294,6 +294,8 @@ struct sample {
 /* xorshift64* (Vigna 2016) */
 static u32 __random_slot(struct hotspot *h)
 {
+	lockdep_assert_held(&h->lock);
+
 	h->random ^= h->random >> 12;
 	h->random ^= h->random << 25;
 	h->random ^= h->random >> 27;
@@ -303,6 +305,8 @@ static u32 __random_slot(struct hotspot *h)
 static void __add_sample(struct hotspot *h, struct sample *s, u32 slot)
 {
 	u32 i, heat;
+
+	lockdep_assert_held(&h->lock);
 
 	if (!test_bit(slot, h->candidates))
 		return;
@@ -346,6 +350,8 @@ static void hotspot_hit(struct tier_policy *p, tier_slot_t slot, const struct ti
 static bool __worth_a_slot(struct hotspot *h, u32 heat)
 {
 	struct sample s;
+
+	lockdep_assert_held(&h->lock);
 
 	if (!h->full)
 		return true;

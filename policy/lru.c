@@ -126,6 +126,8 @@ static void __touch(struct lru *lru, u32 slot)
 {
 	u32 node = slot_node(&lru->lists, tier_to_slot(slot));
 
+	lockdep_assert_held(&lru->lock);
+
 	/* A hit may be late: its slot may be taken or empty by now. */
 	if (!node_linked(&lru->lists, node))
 		return;
@@ -150,6 +152,8 @@ static void __drain(struct lru *lru)
 {
 	struct hit_ring *ring;
 	unsigned int cpu;
+
+	lockdep_assert_held(&lru->lock);
 
 	__settle(lru);
 	for_each_possible_cpu(cpu) {

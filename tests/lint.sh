@@ -14,8 +14,8 @@
 cd "$(dirname "$0")/.." || exit
 top=$PWD
 
-checks="shell python man licence reliability checkpatch kerneldoc cppcheck analyzer kernel clang"
-long_checks="coccinelle"
+checks="shell python man licence versions locks reliability checkpatch kerneldoc cppcheck analyzer kernel clang"
+long_checks="coccinelle smatch"
 
 KVER=${KVER:-$(printf '%s\n' /lib/modules/*/build/Makefile | sed -n 's|^/lib/modules/\([^*]*\)/build/Makefile$|\1|p' | sort -V | tail -n 1)}
 KDIR=${KDIR:-/lib/modules/$KVER/build}
@@ -128,6 +128,37 @@ check_reliability()
 }
 
 # --- C ------------------------------------------------------------------------------------------
+
+# differences between kernel versions stand in one header
+check_versions()
+{
+	local out
+
+	out=$(kernel_code | grep -v '/tier-compat\.h$' | xargs grep -nE 'LINUX_VERSION_CODE|KERNEL_VERSION' /dev/null)
+	[ -z "$out" ] || { printf '%s\n' "$out"; return 1; }
+}
+
+# a function __name() is called with a lock held, and asserts that
+check_locks()
+{
+	local out
+
+	# shellcheck disable=SC2046
+	out=$(awk '
+		FNR == 1 { name = "" }
+		/^[a-z].*[ *]__[a-z0-9_]+\(/ && !/;$/ {
+			match($0, /[ *]__[a-z0-9_]+\(/)
+			name = substr($0, RSTART + 1, RLENGTH - 2)
+			line = FNR
+			asserts = 0
+		}
+		name && /(lockdep_assert_held|tier_assert_locked)\(/ { asserts = 1 }
+		/^}/ {
+			if (name && !asserts) printf "%s:%d: %s() does not assert the lock it wants\n", FILENAME, line, name
+			name = ""
+		}' $(kernel_code | grep -v '/tests/'))
+	[ -z "$out" ] || { printf '%s\n' "$out"; return 1; }
+}
 
 # Left out, each for a reason:
 #	BIT_MACRO			sizes that are powers of two are no bits
@@ -253,6 +284,22 @@ check_coccinelle()
 	' - PATCH "$copy" >"$work/cocci.log" 2>&1
 	out=$(sort -u "$work/cocci.log")
 	[ -z "$out" ] || { printf '%s\n' "$out"; return 1; }
+}
+
+# Debian has no package of it.  What it says of the kernel's own headers is not looked at.
+check_smatch()
+{
+	local r out
+
+	[ -e "$KDIR/Makefile" ] || { echo "no kernel headers in $KDIR"; return 77; }
+	need smatch || return
+	copy smatch
+	make -s -j "$JOBS" -C "$KDIR" M="$copy" C=1 CHECK="smatch -p=kernel" CONFIG_DEBUG_INFO_BTF_MODULES= modules \
+		>"$work/smatch.log" 2>&1
+	r=$?
+	out=$(grep -E "(dm-tier|policy)/[^ ]*:[0-9]+ .*(warn|error):" "$work/smatch.log")
+	[ -n "$out" ] || [ "$r" = 0 ] || out=$(tail -n 20 "$work/smatch.log")
+	[ -z "$out" ] || { printf '%s\n' "$out" | head -n 200; return 1; }
 }
 
 # ------------------------------------------------------------------------------------------------

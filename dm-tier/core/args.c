@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /* The table line, the messages and the tunables of the core, as text. */
+#include <linux/compiler.h>
 #include <linux/ctype.h>
 #include <linux/errno.h>
 #include <linux/kernel.h>
@@ -173,19 +174,15 @@ static int check_tunables(const struct tier_tunables *t, char *error)
 
 int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value, char *error)
 {
+	struct tier_tunables new = *t;
 	u32 i = find_tunable(key);
-	u32 old;
 	int r;
 
 	if (i == TIER_NR_TUNABLES)
 		return -ENOENT;
-	old = t->v[i];
-	r = parse_tunable(i, value, &t->v[i], error);
-	if (r)
-		return r;
-	r = check_tunables(t, error);
-	if (r)
-		t->v[i] = old;
+	r = parse_tunable(i, value, &new.v[i], error) ?: check_tunables(&new, error);
+	if (!r)
+		WRITE_ONCE(t->v[i], new.v[i]);	/* others may be reading it */
 	return r;
 }
 

@@ -48,7 +48,7 @@ void tier_tunables_default(struct tier_tunables *t);
 
 /**
  * tier_tunable_set() - set one by name
- * @t: unchanged on error
+ * @t: unchanged on error, and changed at once: it may be read meanwhile
  * @key: name
  * @value: text
  * @error: TIER_ERROR_LEN bytes

@@ -234,6 +234,8 @@ static u32 __best_level(struct tier_fill *f, struct region *region)
 	u32 i, used, visits, level = 0;
 	s32 value;
 
+	lockdep_assert_held(&f->lock);
+
 	for (i = 0; i < f->max_level; i++) {
 		ring_value(f, region, i, &used, &visits);
 		value = (s32)used - (s32)USED_MIN +
@@ -286,6 +288,8 @@ static struct group *__find_group(struct tier_fill *f, u64 group)
 	struct group *set = f->groups[hash_64(group, SET_BITS)];
 	u32 i;
 
+	lockdep_assert_held(&f->lock);
+
 	for (i = 0; i < NR_WAYS; i++)
 		if (set[i].spec && set[i].group == group)
 			return &set[i];
@@ -300,6 +304,8 @@ static struct group *__new_group(struct tier_fill *f, u64 group, bool probe)
 {
 	struct group *set = f->groups[hash_64(group, SET_BITS)], *g = &set[0];
 	u32 i, busy = 0;
+
+	lockdep_assert_held(&f->lock);
 
 	for (i = 0; i < NR_WAYS; i++) {
 		busy += !!set[i].spec;
@@ -322,6 +328,8 @@ static struct recent *__find_recent(struct tier_fill *f, u64 granule)
 {
 	u64 area = granule * f->granule_sectors >> AREA_SHIFT;
 	struct recent *recent = &f->recent[hash_64(area, RECENT_BITS)];
+
+	lockdep_assert_held(&f->lock);
 
 	return recent->area == area + 1 ? recent : NULL;
 }
