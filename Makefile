@@ -104,12 +104,6 @@ check-kernels:		## the same on 6.1, 6.12 and the newest 7, as far as they can be
 	@$(MAKE) deps
 	@tests/check-kernels
 
-# With TIER_GCOV, a directory, the modules count what is run (the kernel has to support that).
-ifdef TIER_GCOV
-export GCOV_PROFILE = y
-export TIER_GCOV
-endif
-
 # The kernel is slow: times are multiplied.  Left out: 60-newer-kernel has another kernel.
 .PHONY: check-debug
 check-debug:		## the virtual machines' tests on a kernel with KASAN, lockdep, kmemleak, ...; stress of TIER_STRESS seconds
@@ -121,16 +115,6 @@ check-debug-on:
 	@$(MAKE) build
 	@$(TEST_ENV) TIER_SLOW=$(or $(TIER_SLOW),6) tests/run -t 86400 tests/debug \
 		$(filter-out tests/vm/60-newer-kernel.t tests/vm/harness-self.t,$(wildcard tests/vm/*.t))
-
-.PHONY: check-races
-check-races:		## smoke, io-race and io-switch on a kernel with KCSAN, which looks for data races
-	@tests/deps.sh --more
-	@ver=$$(tests/debug-kernel.sh --kcsan | tail -n 1) && test -n "$$ver" && $(MAKE) check-races-on KVER=$$ver KDIR=
-
-.PHONY: check-races-on
-check-races-on:
-	@$(MAKE) build
-	@$(TEST_ENV) TIER_SLOW=$(or $(TIER_SLOW),4) tests/run -t 86400 tests/races
 
 .PHONY: bench
 bench:			## dm-tier beside other caches, takes hours; TRACES='FILE|DIRECTORY...': the policies, on these traces
@@ -152,11 +136,6 @@ lint:			## all static checks that can be had here (tests/lint.sh); make check ha
 .PHONY: coverage
 coverage:		## the lines that the unit tests and the tests of the tools run, per file
 	@tests/coverage --jobs $(JOBS)
-
-.PHONY: coverage-kernel
-coverage-kernel:	## the same of the modules, by check-debug, which takes hours
-	@rm -rf build/gcov && mkdir -p build/gcov
-	@$(MAKE) check-debug TIER_GCOV=$(CURDIR)/build/gcov; r=$$?; tests/coverage --kernel build/gcov && exit $$r
 
 .PHONY: install
 install:		## modules, programs, man pages (KVER, PREFIX, DESTDIR)

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# A 6.1 kernel that looks for bugs (KASAN, lockdep, kmemleak, fault injection, ...; debug.config), and one that
-# looks for data races (KCSAN; debug-kcsan.config), built from Debian's linux-source-6.1 for the virtual
-# machines.  Nothing is installed: all of it stays in ${XDG_CACHE_HOME:-~/.cache}/dm-tier, where vmrun and
-# tests/kernels.sh look for kernels.
+# A 6.1 kernel that looks for bugs (KASAN, lockdep, kmemleak, fault injection, ...; debug.config), built from
+# Debian's linux-source-6.1 for the virtual machines.  Nothing is installed: all of it stays in
+# ${XDG_CACHE_HOME:-~/.cache}/dm-tier, where vmrun and tests/kernels.sh look for kernels.
 #
-#	tests/debug-kernel.sh [--kcsan]			makes it if it isn't there; its last line is the version
-#	tests/debug-kernel.sh [--kcsan] --version	only tells which version that would be
+#	tests/debug-kernel.sh		makes it if it isn't there; its last line is the version
+#	tests/debug-kernel.sh --version	only tells which version that would be
 #
 # The version has a checksum of the configuration in it, so a changed one makes another kernel.  Ten minutes
 # on two slow cores.
@@ -16,11 +15,6 @@ cd "$(dirname "$0")"
 
 cache=${XDG_CACHE_HOME:-$HOME/.cache}/dm-tier
 config=$PWD/debug.config
-variant=dbg
-# KASAN leaves out what all goes through: checks of each access there would make the machines, which are
-# emulated, several times slower.  Allocations and frees are looked after everywhere.
-# shellcheck disable=SC2016 # make's own
-kernel_args=('KASAN_SANITIZE=$(if $(filter arch/% kernel kernel/% mm mm/% lib lib/%,$(obj)),n,y)')
 jobs=${JOBS:-$(nproc)}
 
 die()
@@ -31,21 +25,7 @@ die()
 
 say() { printf 'debug-kernel: %s\n' "$*" >&2; }
 
-# The lines of the configuration: those of debug.config, and in their places those of the variant.
-config_lines()
-{
-	local symbol='s/^\(# \)\?\(CONFIG_[A-Za-z0-9_]*\)[= ].*/\2/p'
-
-	if [ $variant = kcsan ]; then
-		grep -E '^(# )?CONFIG_' "$config" |
-			grep -vwFf <(sed -n "$symbol" "${config%.config}-kcsan.config")
-		grep -E '^(# )?CONFIG_' "${config%.config}-kcsan.config"
-	else
-		grep -E '^(# )?CONFIG_' "$config"
-	fi
-}
-
-# Every one of them holds.
+# Every line of debug.config holds.
 check_config()
 {
 	local line bad=
@@ -56,7 +36,7 @@ check_config()
 		'# CONFIG_'*' is not set') line=${line#\# } line=${line%% *}
 			! grep -q "^$line=" .config || bad+=" $line" ;;
 		esac
-	done < <(config_lines)
+	done <"$config"
 	[ -z "$bad" ] || die "the configuration does not hold:$bad"
 }
 
@@ -68,14 +48,14 @@ build()
 	mkdir -p "$out"
 	cd "$out"
 	{
-		config_lines
+		cat "$config"
 		echo "CONFIG_LOCALVERSION=\"$local\""
 		echo '# CONFIG_LOCALVERSION_AUTO is not set'
 	} >.config
 	make -s -C "$tree" O="$out" olddefconfig >"$log" 2>&1 || die "see $log"
 	check_config
 	say "building $release in $out"
-	nice make -s -C "$tree" O="$out" -j"$jobs" "${kernel_args[@]}" bzImage modules >>"$log" 2>&1 ||
+	nice make -s -C "$tree" O="$out" -j"$jobs" bzImage modules >>"$log" 2>&1 ||
 		{ tail -n 20 "$log" >&2; die "the build failed, see $log"; }
 	[ "$(make -s -C "$tree" O="$out" kernelrelease)" = "$release" ] || die "the release is not $release"
 }
@@ -107,25 +87,19 @@ install_kernel()
 }
 
 version=$(./kernel-source.sh --version)
-action=
-for arg; do
-	case $arg in
-	# of the kernel itself nothing is instrumented; our modules are, by default
-	--kcsan) variant=kcsan kernel_args=(KCSAN_SANITIZE=n) ;;
-	--version) action=version ;;
-	*) die "usage: debug-kernel.sh [--kcsan] [--version]" ;;
-	esac
-done
 out=$cache/debug-build
-[ $variant = dbg ] || out+=-$variant
 # Debian's version without its own part: 6.1.192-3 is made of 6.1.192
-local=-tier$variant$(config_lines | cksum | cut -d ' ' -f 1)
+local=-tierdbg$(sed -e '/^#/d' -e '/^$/d' "$config" | cksum | cut -d ' ' -f 1)
 release=${version%-*}$local
 dir=$cache/kernels/$release
 
-[ -z "$action" ] || { echo "$release"; exit; }
+case ${1:-} in
+--version) echo "$release"; exit ;;
+'') ;;
+*) die "usage: debug-kernel.sh [--version]" ;;
+esac
 mkdir -p "$cache"
-exec 9>"$out.lock"
+exec 9>"$cache/debug-build.lock"
 flock 9
 if [ ! -e "$dir/.complete" ]; then
 	tree=$(./kernel-source.sh)

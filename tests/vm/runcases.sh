@@ -10,7 +10,6 @@ LIB_ONLY=1
 . "$TIER_TOP/tests/vm/lib.sh"
 
 KMEMLEAK=/sys/kernel/debug/kmemleak
-GCOV=/sys/kernel/debug/gcov
 
 # What was allocated since the first case and nobody points to any more, as kmemleak prints it.  It has to see
 # the same twice, and nothing that is younger than five seconds.
@@ -49,13 +48,6 @@ echo "@@vmtap unload"
 sections >"$TMPDIR/sections"
 unload_modules
 echo "@@vmtap unloaded $?"
-# what modules built with GCOV_PROFILE=y have counted is kept when they unload
-if [ -n "${TIER_GCOV:-}" ] && [ -d $GCOV ]; then
-	find $GCOV -name '*.gcda' | while read -r file; do
-		mkdir -p "/out/gcov$(dirname "${file#"$GCOV"}")"
-		cat "$file" >"/out/gcov${file#"$GCOV"}"
-	done
-fi
 if [ -e $KMEMLEAK ]; then
 	find_leaks >"$TMPDIR/leaks"
 	echo "@@vmtap leaks"
