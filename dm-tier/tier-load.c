@@ -24,9 +24,10 @@ static int check_table(struct tier *t, const struct tier_sb *sb)
 {
 	const struct tier_geometry *g = &sb->geometry;
 
-	if (g->exclusive != tier_exclusive(t))
-		return refuse(t, -EINVAL, g->exclusive ? "metadata are those of a tiered device: the table line needs the mode tiered" :
-							 "metadata are those of a cache: the table line can't have the mode tiered");
+	if (g->exclusive && !tier_exclusive(t))
+		return refuse(t, -EINVAL, "metadata are those of a tiered device: the table line needs the mode tiered");
+	if (!g->exclusive && tier_exclusive(t))
+		return refuse(t, -EINVAL, "metadata are those of a cache: the table line can't have the mode tiered");
 	if (g->block_sectors != t->block_sectors) {
 		DMERR("%s: block size %u in the table line, but %u in the metadata", t->name, t->block_sectors,
 		      g->block_sectors);

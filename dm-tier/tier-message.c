@@ -177,8 +177,8 @@ static int check_exclusive(struct tier *t, const struct tier_message *m, char *e
 	}
 	room = room_elsewhere(t, m->tier);
 	if (room < atomic_read(&t->devs[m->tier].used)) {
-		scnprintf(error, TIER_ERROR_LEN, "tier %u has %d blocks, but the others have room for only %llu", m->tier,
-			  atomic_read(&t->devs[m->tier].used), room);
+		scnprintf(error, TIER_ERROR_LEN, "tier %u has %d blocks, but the others have room for only %llu",
+			  m->tier, atomic_read(&t->devs[m->tier].used), room);
 		return -ENOSPC;
 	}
 	return 0;
@@ -474,7 +474,7 @@ void tier_job_work(struct work_struct *work)
 
 	if (tier_exclusive(t))
 		more = tier_moves(t);
-	else while (!READ_ONCE(t->stopping) && time_before(jiffies, until) && promote_next(t))
+	while (!tier_exclusive(t) && !READ_ONCE(t->stopping) && time_before(jiffies, until) && promote_next(t))
 		;
 	mutex_lock(&t->job_mutex);
 	job = list_first_entry_or_null(&t->jobs, struct tier_job, list);

@@ -690,7 +690,9 @@ static bool promote(struct tier *t)
 			return true;
 		if (!tier_promote_take(t, &block, &to))
 			return false;
-		r = tier_dev_takes(&t->devs[to]) ? tier_move_start(t, block, TIER_NO_SLOT, to, TIER_MOVE_PROMOTE) : -ENOSPC;
+		r = -ENOSPC;
+		if (tier_dev_takes(&t->devs[to]))
+			r = tier_move_start(t, block, TIER_NO_SLOT, to, TIER_MOVE_PROMOTE);
 		if (r)
 			t->devs[to].policy->type->aborted(t->devs[to].policy, block);
 		else

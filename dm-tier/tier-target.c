@@ -72,7 +72,8 @@ void tier_set_health(struct tier *t, enum tier_health health, const char *why)
  */
 void tier_dev_error(struct tier *t, struct tier_dev *d, const char *what, sector_t sector)
 {
-	bool many = atomic_inc_return(&d->errors) - READ_ONCE(d->errors_seen) >= (int)tier_tune(t, TIER_TUNE_MAX_ERRORS);
+	int n = atomic_inc_return(&d->errors) - READ_ONCE(d->errors_seen);
+	bool many = n >= (int)tier_tune(t, TIER_TUNE_MAX_ERRORS);
 
 	if (!tier_exclusive(t)) {
 		DMERR_LIMIT("%s: fast device: %s error, tier sector %llu", t->name, what, (unsigned long long)sector);

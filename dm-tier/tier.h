@@ -175,7 +175,7 @@ enum tier_route {
 };
 
 #define TIER_IO_WRITE		BIT(0)
-#define TIER_IO_NO_FAST		BIT(1)	/* the fast device failed it: use the slow one; tiered: its device did, try another */
+#define TIER_IO_NO_FAST		BIT(1)	/* its device failed it: use the slow one, or another tier */
 #define TIER_IO_NO_FILL		BIT(2)
 #define TIER_IO_COMMIT		BIT(3)	/* FUA: acknowledge after a commit */
 #define TIER_IO_HELD		BIT(4)	/* its hold was granted */

@@ -77,7 +77,7 @@ ok "empty it, slowly" msg set migration_rate 128
 ok "begin" msg evacuate 0
 ok "a restart meanwhile" dmsetup remove t0
 nok "nor now, while it is being emptied" dmsetup create t0 --table "$(line "$more" "$HDD" "$saved")"
-[ ! -b $T0 ] || dmsetup remove t0
+[ ! -b "$T0" ] || dmsetup remove t0
 ok "create" tiers_up lru "migration off"
 ok "goes on and ends" wait_until 60 empty 0
 is "$(tier 0 state)" empty "says the status"
@@ -103,7 +103,7 @@ ok "data" dd if="$WORK/noise" of="$T0" bs=64k count=300 oflag=direct status=none
 read -r _ _ _ dev _ < <(dmsetup table small)
 ok "stop" dmsetup remove t0
 nok "a shorter first tier" sh -c "dmsetup suspend small && dmsetup load small --table '0 16384 linear $dev 0' && dmsetup resume small && dmsetup create t0 --table '$(line "$LEN" "$SSD" "$HDD")'"
-[ ! -b $T0 ] || dmsetup remove t0
+[ ! -b "$T0" ] || dmsetup remove t0
 ok "as long as it was" grow small "0 18432 linear $dev 0"
 ok "create" tiers_up lru "migration off"
 ok "all is right" right
