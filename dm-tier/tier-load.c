@@ -25,7 +25,7 @@ static int check_table(struct tier *t, const struct tier_sb *sb)
 	const struct tier_geometry *g = &sb->geometry;
 
 	if (g->exclusive && !tier_exclusive(t))
-		return refuse(t, -EINVAL, "metadata are those of a tiered device: the table line needs the mode tiered");
+		return refuse(t, -EINVAL, "metadata are those of a tiered device: the table line lacks tiered");
 	if (!g->exclusive && tier_exclusive(t))
 		return refuse(t, -EINVAL, "metadata are those of a cache: the table line can't have the mode tiered");
 	if (g->block_sectors != t->block_sectors) {
