@@ -9,9 +9,11 @@
 
 if [ -z "${TIER_LONG:-}" ]; then
 	powercut "blocks of 64 KiB" -D -b 64 -n 50 -t 100
+	powercut "three tiers" -T 3 -D -n 30 -t 60
 else
 	for b in 4 64 256; do
 		powercut "blocks of $b KiB" -D -b $b -n 4000 -t 1200 -s $b
 	done
+	powercut "three tiers" -T 3 -D -n 4000 -t 1200 -s 3
 fi
 done_testing
