@@ -457,6 +457,8 @@ static int tier_ctr(struct dm_target *ti, unsigned int argc, char **argv)
 	if (t) {	/* what tier_free() needs */
 		INIT_LIST_HEAD(&t->claim);
 		INIT_LIST_HEAD(&t->jobs);
+		INIT_LIST_HEAD(&t->switched);
+		INIT_LIST_HEAD(&t->leaving);
 	}
 	if (!args || !error || !t)
 		goto out;

@@ -113,7 +113,7 @@ for sizes in "17 33 8" "5 9 8 33"; do
 	ok "create, $sizes" new_tiers 64k "$sizes" hotspot "migration_rate 1000000"
 	len=$(blockdev --getsz "$T0")
 	get_tiers
-	"$IOSTRESS" run --seconds "${SECONDS_EACH:-8}" --seed $RANDOM --granule 8 --discards 3 "$T0" "$WORK/state" >"$WORK/log" 2>&1 &
+	"$IOSTRESS" run --seconds "${SECONDS_EACH:-5}" --seed $RANDOM --granule 8 --discards 3 "$T0" "$WORK/state" >"$WORK/log" 2>&1 &
 	pid=$! bad='' n=0
 	while kill -0 $pid 2>/dev/null; do
 		action=${actions[RANDOM % ${#actions[@]}]}
