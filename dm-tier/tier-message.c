@@ -200,6 +200,21 @@ static int check_job(struct tier *t, const struct tier_message *m, char *error)
 	return 0;
 }
 
+static void add_job(struct tier *t, struct tier_job *job)
+{
+	lockdep_assert_held(&t->job_mutex);
+	list_add_tail(&job->list, &t->jobs);
+	WRITE_ONCE(t->nr_jobs, t->nr_jobs + 1);
+}
+
+static void drop_job(struct tier *t, struct tier_job *job)
+{
+	lockdep_assert_held(&t->job_mutex);
+	list_del(&job->list);
+	kfree(job);
+	WRITE_ONCE(t->nr_jobs, t->nr_jobs - 1);
+}
+
 static int start_job(struct tier *t, const struct tier_message *m, char *error)
 {
 	struct tier_job *job;
@@ -223,8 +238,7 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 		kfree(job);
 		r = -EBUSY;
 	} else {
-		list_add_tail(&job->list, &t->jobs);
-		WRITE_ONCE(t->nr_jobs, t->nr_jobs + 1);
+		add_job(t, job);
 	}
 	mutex_unlock(&t->job_mutex);
 	if (!r)
@@ -412,8 +426,7 @@ int tier_resume_evacuations(struct tier *t)
 		job->tier = i;
 		job->end = t->devs[i].nr_slots;
 		mutex_lock(&t->job_mutex);
-		list_add_tail(&job->list, &t->jobs);
-		t->nr_jobs++;
+		add_job(t, job);
 		mutex_unlock(&t->job_mutex);
 	}
 	return 0;
@@ -492,9 +505,7 @@ void tier_job_work(struct work_struct *work)
 			continue;
 		}
 		job_ended(t, job);
-		list_del(&job->list);
-		kfree(job);
-		WRITE_ONCE(t->nr_jobs, t->nr_jobs - 1);
+		drop_job(t, job);
 		job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
 	}
 	later = (job || more || (!tier_exclusive(t) && tier_promote_waits(t))) && !READ_ONCE(t->stopping);
@@ -611,11 +622,8 @@ static int keep(struct tier *t, const struct tier_message *m, char *error)
 	}
 	mutex_lock(&t->job_mutex);
 	list_for_each_entry_safe(job, tmp, &t->jobs, list)
-		if (job->op == TIER_MSG_EVACUATE && job->tier == m->tier) {
-			list_del(&job->list);
-			kfree(job);
-			t->nr_jobs--;
-		}
+		if (job->op == TIER_MSG_EVACUATE && job->tier == m->tier)
+			drop_job(t, job);
 	mutex_unlock(&t->job_mutex);
 	return t->devs[m->tier].evacuate ? set_evacuate(t, m->tier, false) : 0;
 }

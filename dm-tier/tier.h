@@ -109,7 +109,6 @@ struct tier_dev_stats {
 /**
  * struct tier_dev - a data device
  * @dm: reference
- * @start: sector of slot 0 (fast), 0 (slow)
  * @sectors: size
  * @dirtied: acknowledged writes may be in its volatile cache.  Set after a write has completed and before
  *	it is acknowledged; cleared before a flush is sent
@@ -137,7 +136,6 @@ struct tier_dev_stats {
  */
 struct tier_dev {
 	struct dm_dev *dm;
-	sector_t start;
 	sector_t sectors;
 	bool dirtied;
 	atomic_t flushes_begun;

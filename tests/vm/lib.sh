@@ -91,6 +91,17 @@ is()
 	return 1
 }
 
+# code WANT DESCRIPTION COMMAND...	exit code; the output is in OUT
+code()
+{
+	local want=$1 desc=$2 rc
+
+	shift 2
+	OUT=$("$@" 2>&1)
+	rc=$?
+	is $rc "$want" "$desc" || diag "$OUT"
+}
+
 # isnt GOT UNWANTED DESCRIPTION
 isnt()
 {

@@ -19,16 +19,6 @@ done
 setup_devs 16 64 4
 T=/dev/mapper/t0
 
-# code WANT DESCRIPTION COMMAND...	exit code; the output is in OUT
-code()
-{
-	local want=$1 desc=$2 rc
-
-	shift 2
-	OUT=$("$@" 2>&1)
-	rc=$?
-	is $rc "$want" "$desc" || diag "$OUT"
-}
 tier() { timeout 100 "$DMTIER" "$@"; }
 
 # --- without the module -----------------------------------------------------------------------

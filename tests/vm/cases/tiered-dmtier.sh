@@ -7,16 +7,6 @@
 . "${0%/*}/../tiered-lib.sh"
 load_modules
 
-# code WANT DESCRIPTION COMMAND...	exit code; the output is in OUT
-code()
-{
-	local want=$1 desc=$2 rc
-
-	shift 2
-	OUT=$("$@" 2>&1)
-	rc=$?
-	is $rc "$want" "$desc" || diag "$OUT"
-}
 dmt() { timeout 300 "$DMTIER" "$@"; }
 
 # ---- a disk with a file system becomes the last tier ----
