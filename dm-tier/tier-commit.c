@@ -71,16 +71,17 @@ static void flush_end(struct bio *bio)
 /**
  * tier_flush_devices() - make all acknowledged writes on the data devices durable
  * @t: target
+ * @failed: NULL, or gets a bit for each device that failed
  *
  * Context: may sleep.
- * Return: 0 or the error of the device that failed.
+ * Return: 0 or the error of a device that failed.
  */
-int tier_flush_devices(struct tier *t)
+int tier_flush_devices(struct tier *t, u32 *failed)
 {
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct flush_io f[TIER_MAX_DEVS];
 	atomic_t pending = ATOMIC_INIT(1);
-	u32 i;
+	u32 i, bad = 0;
 	int r = 0;
 
 	for (i = 0; i < t->nr_devs; i++) {
@@ -109,6 +110,7 @@ int tier_flush_devices(struct tier *t)
 		if (!f[i].status)
 			continue;
 		r = blk_status_to_errno(f[i].status);
+		bad |= BIT(i);
 		if (tier_exclusive(t)) {
 			tier_dev_error(t, f[i].d, "flush", 0);
 			continue;
@@ -121,6 +123,8 @@ int tier_flush_devices(struct tier *t)
 		if (!atomic64_read(&t->nr_dirty))
 			tier_set_health(t, TIER_HEALTH_DEGRADED, "the fast device can't be flushed");
 	}
+	if (failed)
+		*failed = bad;
 	return r;
 }
 
@@ -300,6 +304,7 @@ static bool snapshot_slot(struct tier *t, tier_slot_t slot)
 	if (!tier_exclusive(t) && !tier_may_use_fast(t))
 		__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
 	sn->slot = slot;
+	sn->unsure = false;
 	sn->rec.block = block;
 	sn->rec.valid = tier_slot_valid(&t->map, slot);
 	sn->rec.dirty = tier_slot_dirty(&t->map, slot);
@@ -444,7 +449,7 @@ static void settle_snapshot(struct tier *t, bool written)
 
 	percpu_down_read(&t->config_sem);
 	for (i = 0; i < t->nr_snapshot; i++) {
-		settle_slot(t, &t->snapshot[i], written);
+		settle_slot(t, &t->snapshot[i], written && !t->snapshot[i].unsure);
 		if (!(i % 256))
 			cond_resched();
 	}
@@ -482,28 +487,54 @@ static void add_slot(struct tier *t, const struct tier_snapshot *sn)
 		tier_metadata_add_slot(t->md, sn->move->from, &free);
 }
 
-static int commit_changed(struct tier *t, enum unmark unmark)
+/*
+ * Tiered mode: devices that failed the flush may not have what the records of their slots claim.  Those wait for
+ * another commit; the blocks of the other devices go on.
+ */
+static void leave_unsure(struct tier *t, u32 failed)
+{
+	u32 i;
+
+	for (i = 0; failed && i < t->nr_snapshot; i++) {
+		struct tier_snapshot *sn = &t->snapshot[i];
+
+		sn->unsure = sn->rec.valid && (failed & BIT(tier_slot_dev(&t->g, sn->slot)));
+	}
+}
+
+/* 0 or an error; @lost: tiered mode: that of devices that could not be flushed, all else is committed */
+static int commit_changed(struct tier *t, enum unmark which, int *lost)
 {
 	bool more, again;
-	u32 word = 0, i;
+	u32 word = 0, failed, i;
 	int r;
 
+	*lost = 0;
 	WRITE_ONCE(t->commit_seq, t->commit_seq + 1);
 	smp_mb();	/* pairs with tier_commit_pending(): seen before nr_changed falls */
-	if (unmark != UNMARK_NONE)
-		unmark_idle(t, unmark == UNMARK_ALL);			/* 1 */
+	if (which != UNMARK_NONE)
+		unmark_idle(t, which == UNMARK_ALL);			/* 1 */
 	give_up_fast(t);
 	do {
 		more = collect_changed(t, &word);			/* 2 */
 		trace_tier_commit(t->name, t->nr_snapshot);
-		r = tier_flush_devices(t);				/* 3 */
+		r = tier_flush_devices(t, &failed);			/* 3 */
+		if (tier_exclusive(t)) {
+			leave_unsure(t, failed);
+			*lost = r ?: *lost;
+			r = 0;
+		}
 		again = give_up_fast(t);
 		if (!r && !again) {
-			u32 n = t->nr_snapshot;
+			u32 n = 0;
 
 			tier_metadata_begin(t->md);
-			for (i = 0; i < n; i++)
+			for (i = 0; i < t->nr_snapshot; i++) {
+				if (t->snapshot[i].unsure)
+					continue;
 				add_slot(t, &t->snapshot[i]);
+				n++;
+			}
 			if (!more)
 				n += add_marks(t);
 			if (n)
@@ -516,7 +547,7 @@ static int commit_changed(struct tier *t, enum unmark unmark)
 			r = 0;
 		}
 	} while (more && !r);
-	if (unmark != UNMARK_NONE)
+	if (which != UNMARK_NONE)
 		end_unmark(t, !r);
 	smp_mb();	/* pairs with tier_commit_pending(): nr_changed has risen again if it failed */
 	WRITE_ONCE(t->commit_seq, t->commit_seq + 1);
@@ -556,7 +587,7 @@ void tier_commit_work(struct work_struct *work)
 	LIST_HEAD(waiters);
 	LIST_HEAD(starved);
 	bool wanted;
-	int r;
+	int r, lost = 0;
 
 	spin_lock_irq(&t->commit_lock);
 	list_splice_init(&t->flushes, &flushes);
@@ -576,11 +607,11 @@ void tier_commit_work(struct work_struct *work)
 	if (!wanted && list_empty(&flushes) && list_empty(&commits) && list_empty(&waiters))
 		return;
 	r = tier_health(t) >= TIER_HEALTH_RO ? -EIO :
-	    commit_changed(t, intent_look_due(t) ? UNMARK_IDLE : UNMARK_NONE);
-	end_ios(&flushes, r);						/* 6 */
-	end_ios(&commits, r);
+	    commit_changed(t, intent_look_due(t) ? UNMARK_IDLE : UNMARK_NONE, &lost);
+	end_ios(&flushes, r ?: lost);					/* 6 */
+	end_ios(&commits, r ?: lost);
 	list_for_each_entry_safe(w, tmp, &waiters, list) {
-		w->r = r;
+		w->r = r ?: lost;
 		complete(&w->done);
 	}
 	if (!list_empty(&starved)) {
@@ -653,14 +684,14 @@ int tier_commit_wait(struct tier *t)
  */
 int tier_commit_final(struct tier *t)
 {
-	int r;
+	int r, lost;
 
 	flush_work(&t->commit_work);
 	if (tier_health(t) >= TIER_HEALTH_RO)
 		return -EIO;
 	/* the second time for slots that the first could not free */
-	r = commit_changed(t, UNMARK_ALL);
-	return r ?: commit_changed(t, UNMARK_ALL);
+	r = commit_changed(t, UNMARK_ALL, &lost) ?: commit_changed(t, UNMARK_ALL, &lost);
+	return r ?: lost;
 }
 
 /**
@@ -675,6 +706,7 @@ int tier_commit_final(struct tier *t)
  */
 int tier_commit_recovered(struct tier *t, const u64 *intent)
 {
+	int lost;
 	u32 i;
 
 	memcpy(t->intent, intent, sizeof(t->intent));
@@ -702,5 +734,5 @@ int tier_commit_recovered(struct tier *t, const u64 *intent)
 	}
 	DMWARN("%s: stopped without order: clean copies of %u of %u regions dropped", t->name, t->nr_intents,
 	       t->g.nr_regions);
-	return commit_changed(t, UNMARK_ALL);
+	return commit_changed(t, UNMARK_ALL, &lost);
 }

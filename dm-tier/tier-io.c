@@ -1070,7 +1070,8 @@ static int finish(struct tier_io *io, blk_status_t *status)
 	if (failed)
 		tier_dev_error(t, &t->devs[tier_exclusive(t) ? io->dev : 0], write ? "write" : "read", io->start);
 	if (write && tier_exclusive(t)) {
-		if (!(io->flags & TIER_IO_FAST_FUA))
+		/* what failed is not acknowledged */
+		if (!failed && !(io->flags & TIER_IO_FAST_FUA))
 			tier_dev_dirtied(&t->devs[io->dev]);
 	} else if (write) {
 		if (io->fast && !(io->flags & TIER_IO_FAST_FUA))

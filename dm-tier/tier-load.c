@@ -682,7 +682,7 @@ void tier_stop(struct tier *t)
 	lockdep_assert_held(&t->life_mutex);
 	r = tier_commit_final(t);
 	flush_work(&t->trim_work);
-	r = r ?: tier_flush_devices(t);	/* what that has discarded */
+	r = r ?: tier_flush_devices(t, NULL);	/* what that has discarded */
 	if (r) {
 		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);
 		goto out;

@@ -56,13 +56,13 @@ static u32 free_soon(const struct tier_dev *d)
 /* demotion starts below this many free slots */
 static u32 low_water(struct tier *t, const struct tier_dev *d)
 {
-	return max_t(u32, d->kept, mult_frac((u64)d->nr_slots, tier_tune(t, TIER_TUNE_FREE_LOW), 100));
+	return max_t(u32, d->kept, mult_frac((u64)d->nr_slots, tier_free_low(&t->tune, d - t->devs), 100));
 }
 
 /* and ends here */
 static u32 high_water(struct tier *t, const struct tier_dev *d)
 {
-	return max_t(u32, d->kept + 1, mult_frac((u64)d->nr_slots, tier_tune(t, TIER_TUNE_FREE_HIGH), 100));
+	return max_t(u32, d->kept + 1, mult_frac((u64)d->nr_slots, tier_free_high(&t->tune, d - t->devs), 100));
 }
 
 /* a tier with room for a block that leaves tier @from: the next slower one, else the next faster; or nr_devs */
@@ -175,10 +175,10 @@ static void discard_run(struct tier *t, u32 first, u32 nr)
 {
 	struct tier_dev *d = tier_slot_device(t, tier_to_slot(first));
 
-	/* an error does not matter: nothing is said to be there */
-	blkdev_issue_discard(d->dm->bdev, tier_slot_sector(t, tier_to_slot(first)),
-			     (sector_t)nr << t->g.block_shift, GFP_NOIO);
-	tier_dev_dirtied(d);	/* a fingerprint may be taken of what it reads as now */
+	/* an error does not matter: nothing is said to be there.  A fingerprint may be taken of what it reads as now */
+	if (!blkdev_issue_discard(d->dm->bdev, tier_slot_sector(t, tier_to_slot(first)),
+				  (sector_t)nr << t->g.block_shift, GFP_NOIO))
+		tier_dev_dirtied(d);
 }
 
 /* slots that discards have freed are discarded on their devices, and then free.  Context: worker */

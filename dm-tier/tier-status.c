@@ -90,7 +90,7 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	struct tier_metadata_info info = { 0 };
 	enum tier_flush_state flush;
 	unsigned int sz = 0, words, i;
-	char text[512];
+	char text[TIER_TUNABLES_LEN];
 
 	lockdep_assert_held(&t->life_mutex);
 	if (!t->loaded) {
@@ -147,7 +147,7 @@ static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 	unsigned int sz = 0, words, i;
 	/* until the metadata are loaded, a mode that wasn't given isn't known */
 	bool mode = t->mode_given || t->loaded;
-	char text[512];
+	char text[TIER_TUNABLES_LEN];
 
 	tier_tunables_emit(&t->tune, false, text, sizeof(text), &words);
 	words += 2 * (t->nr_devs - 2) + mode + !t->discard_passdown + t->accept_changed_slow + t->accept_new_fast +

@@ -263,6 +263,7 @@ struct tier_snapshot {
 	tier_slot_t slot;
 	struct tier_record rec;
 	struct tier_move *move;
+	bool unsure;	/* its device could not be flushed: not in this commit */
 };
 
 /* A range job: work on a range of blocks in the background */
@@ -712,7 +713,7 @@ void tier_commit_kick(struct tier *t, bool wanted);
 int tier_commit_final(struct tier *t);
 int tier_commit_wait(struct tier *t);
 bool tier_commit_pending(struct tier *t);
-int tier_flush_devices(struct tier *t);
+int tier_flush_devices(struct tier *t, u32 *failed);
 bool tier_flush_needed(struct tier *t, struct tier_dev *d);
 bool tier_intent_take(struct tier *t, u32 region);
 void tier_intent_put(struct tier *t, u32 region);

@@ -261,7 +261,8 @@ const struct verb verb_set = {
 	.help =
 "KEY is fill_sectors, dirty_high, dirty_low, writeback_rate, idle_ms, migration_rate,\n"
 "reserve_slots, commit_ms, max_errors, or a tunable of the policy; of a tiered device idle_ms,\n"
-"migration_rate, commit_ms, max_errors, free_low, free_high, sequential_landing, migration, yield_ms,\n"
+"migration_rate, commit_ms, max_errors, free_low, free_high (of one tier free_low.TIER and\n"
+"free_high.TIER), sequential_landing, migration, yield_ms,\n"
 "or a tunable of the policy; see dmtier(8).\n",
 	.run = run_set,
 };

@@ -138,17 +138,61 @@ void tier_tunables_default(struct tier_tunables *t, enum tier_kind kind)
 	t->kind = kind;
 	for (i = 0; i < TIER_NR_TUNABLES; i++)
 		t->v[i] = tunable_infos[i].def;
+	for (i = 0; i < TIER_MAX_DEVS; i++) {
+		t->free_low[i] = TIER_AS_ALL;
+		t->free_high[i] = TIER_AS_ALL;
+	}
 }
 
-/* Which tunable, or TIER_NR_TUNABLES */
-static u32 find_tunable(const char *key)
+static u32 of_tier(u32 own, const u32 *common)
 {
-	u32 i;
+	return own == TIER_AS_ALL ? READ_ONCE(*common) : own;
+}
 
-	for (i = 0; i < TIER_NR_TUNABLES; i++)
-		if (!strcmp(key, tunable_infos[i].key))
+u32 tier_free_low(const struct tier_tunables *t, u32 dev)
+{
+	return of_tier(READ_ONCE(t->free_low[dev]), &t->v[TIER_TUNE_FREE_LOW]);
+}
+
+u32 tier_free_high(const struct tier_tunables *t, u32 dev)
+{
+	return of_tier(READ_ONCE(t->free_high[dev]), &t->v[TIER_TUNE_FREE_HIGH]);
+}
+
+/* A key: which tunable, and whether that of one tier */
+struct tunable_key {
+	u32 i;
+	bool of_tier;
+	u32 tier;
+};
+
+/* 0, -ENOENT, -EINVAL */
+static int parse_key(const char *word, struct tunable_key *key, char *error)
+{
+	size_t len = strcspn(word, ".");
+	u64 tier = 0;
+
+	for (key->i = 0; key->i < TIER_NR_TUNABLES; key->i++)
+		if (strlen(tunable_infos[key->i].key) == len && !memcmp(word, tunable_infos[key->i].key, len))
 			break;
-	return i;
+	key->of_tier = word[len];
+	if (key->i == TIER_NR_TUNABLES ||
+	    (key->of_tier && key->i != TIER_TUNE_FREE_LOW && key->i != TIER_TUNE_FREE_HIGH))
+		return -ENOENT;
+	if (key->of_tier && (parse_number(word + len + 1, &tier) || tier >= TIER_MAX_DEVS)) {
+		scnprintf(error, TIER_ERROR_LEN, "%s.<tier>: a tier is a number from 0 to %u",
+			  tunable_infos[key->i].key, TIER_MAX_DEVS - 1);
+		return -EINVAL;
+	}
+	key->tier = tier;
+	return 0;
+}
+
+static u32 *value_of(struct tier_tunables *t, const struct tunable_key *key)
+{
+	if (!key->of_tier)
+		return &t->v[key->i];
+	return key->i == TIER_TUNE_FREE_LOW ? &t->free_low[key->tier] : &t->free_high[key->tier];
 }
 
 /* What a value that is none should have been */
@@ -171,12 +215,16 @@ static int bad_value(u32 i, const char *word, char *error)
 	return -EINVAL;
 }
 
-static int parse_tunable(u32 i, const char *word, u32 *value, char *error)
+static int parse_tunable(const struct tunable_key *key, const char *word, u32 *value, char *error)
 {
-	const struct tunable_info *info = &tunable_infos[i];
-	u32 k;
+	const struct tunable_info *info = &tunable_infos[key->i];
+	u32 i = key->i, k;
 	u64 v;
 
+	if (key->of_tier && !strcmp(word, "default")) {
+		*value = TIER_AS_ALL;
+		return 0;
+	}
 	for (k = 0; k < ARRAY_SIZE(value_words); k++)
 		if (value_words[k].tunable == i && !strcmp(word, value_words[k].word)) {
 			*value = value_words[k].value;
@@ -189,19 +237,27 @@ static int parse_tunable(u32 i, const char *word, u32 *value, char *error)
 	return 0;
 }
 
-static int check_pair(const struct tier_tunables *t, u32 low, u32 high, char *error)
+static int check_pair(u32 low, u32 high, u32 i, const char *tier, char *error)
 {
-	if (t->v[low] < t->v[high])
+	if (low < high)
 		return 0;
-	scnprintf(error, TIER_ERROR_LEN, "%s %u is not below %s %u", tunable_infos[low].key, t->v[low],
-		  tunable_infos[high].key, t->v[high]);
+	scnprintf(error, TIER_ERROR_LEN, "%s%s %u is not below %s%s %u", tunable_infos[i].key, tier, low,
+		  i == TIER_TUNE_DIRTY_LOW ? "dirty_high" : "free_high", tier, high);
 	return -EINVAL;
 }
 
 static int check_tunables(const struct tier_tunables *t, char *error)
 {
-	return check_pair(t, TIER_TUNE_DIRTY_LOW, TIER_TUNE_DIRTY_HIGH, error) ?:
-	       check_pair(t, TIER_TUNE_FREE_LOW, TIER_TUNE_FREE_HIGH, error);
+	int r = check_pair(t->v[TIER_TUNE_DIRTY_LOW], t->v[TIER_TUNE_DIRTY_HIGH], TIER_TUNE_DIRTY_LOW, "", error) ?:
+		check_pair(t->v[TIER_TUNE_FREE_LOW], t->v[TIER_TUNE_FREE_HIGH], TIER_TUNE_FREE_LOW, "", error);
+	char tier[8];
+	u32 i;
+
+	for (i = 0; i < TIER_MAX_DEVS && !r; i++) {
+		scnprintf(tier, sizeof(tier), ".%u", i);
+		r = check_pair(tier_free_low(t, i), tier_free_high(t, i), TIER_TUNE_FREE_LOW, tier, error);
+	}
+	return r;
 }
 
 /* Does a tunable belong to this kind of tier device? */
@@ -220,14 +276,15 @@ static int check_kind(u32 i, enum tier_kind kind, char *error)
 int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value, char *error)
 {
 	struct tier_tunables new = *t;
-	u32 i = find_tunable(key);
-	int r;
+	struct tunable_key k;
+	int r = parse_key(key, &k, error);
 
-	if (i == TIER_NR_TUNABLES)
-		return -ENOENT;
-	r = check_kind(i, t->kind, error) ?: parse_tunable(i, value, &new.v[i], error) ?: check_tunables(&new, error);
+	if (r)
+		return r;
+	r = check_kind(k.i, t->kind, error) ?: parse_tunable(&k, value, value_of(&new, &k), error) ?:
+	    check_tunables(&new, error);
 	if (!r)
-		WRITE_ONCE(t->v[i], new.v[i]);	/* others may be reading it */
+		WRITE_ONCE(*value_of(t, &k), *value_of(&new, &k));	/* others may be reading it */
 	return r;
 }
 
@@ -252,6 +309,15 @@ static const char *value_word(u32 i, u32 value)
 	return NULL;
 }
 
+static int emit_of_tier(const char *key, u32 dev, u32 value, char *buf, size_t size, int n, unsigned int *count)
+{
+	if (value == TIER_AS_ALL)
+		return n;
+	n += scnprintf(buf + n, size - n, "%s%s.%u %u", *count ? " " : "", key, dev, value);
+	*count += 2;
+	return n;
+}
+
 int tier_tunables_emit(const struct tier_tunables *t, bool all, char *buf, size_t size,
 		       unsigned int *count)
 {
@@ -272,6 +338,10 @@ int tier_tunables_emit(const struct tier_tunables *t, bool all, char *buf, size_
 		else
 			n += scnprintf(buf + n, size - n, "%s%s %u", blank, tunable_infos[i].key,
 				       t->v[i]);
+	}
+	for (i = 0; i < TIER_MAX_DEVS; i++) {
+		n = emit_of_tier("free_low", i, t->free_low[i], buf, size, n, count);
+		n = emit_of_tier("free_high", i, t->free_high[i], buf, size, n, count);
 	}
 	return n;
 }
@@ -296,6 +366,8 @@ static int check_policy(const char *name, char *error)
 }
 
 /* --- table line --- */
+
+#define SEEN_OF_TIERS	BIT(TIER_NR_TUNABLES)	/* behind a bit for each tunable: one of a single tier */
 
 #define TABLE_FORM	"expected <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* " \
 			"<policy> <#policy args> <arg>*"
@@ -447,21 +519,22 @@ static int feature_tier_dev(struct tier_args *args, struct words *w)
 	return 0;
 }
 
-static int feature_tunable(struct tier_args *args, u32 i, u32 *seen, struct words *w)
+/* @word: of @key */
+static int feature_tunable(struct tier_args *args, const char *word, const struct tunable_key *key, u32 *seen,
+			   struct words *w)
 {
-	const char *key = tunable_infos[i].key;
+	u32 *value = value_of(&args->tunables, key);
 
-	if (*seen & (1U << i))
-		return feature_twice(w, key);
-	*seen |= 1U << i;
+	if (key->of_tier ? *value != TIER_AS_ALL : *seen & BIT(key->i))
+		return feature_twice(w, word);
+	*seen |= key->of_tier ? SEEN_OF_TIERS : BIT(key->i);
 	if (!w->argc) {
 		scnprintf(w->error, TIER_ERROR_LEN,
-			  "feature %s has no value: <#features> counts words, a key and its value are two",
-			  key);
+			  "feature %s has no value: <#features> counts words, a key and its value are two", word);
 		return -EINVAL;
 	}
 	w->argc--;
-	return parse_tunable(i, *w->argv++, &args->tunables.v[i], w->error);
+	return parse_tunable(key, *w->argv++, value, w->error);
 }
 
 static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
@@ -469,7 +542,8 @@ static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
 	const char *word = *w->argv;
 	enum tier_mode mode;
 	struct shown s;
-	u32 i;
+	struct tunable_key key;
+	int r;
 
 	w->argv++;
 	w->argc--;
@@ -485,9 +559,11 @@ static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
 		return feature_flag(&args->accept_new_fast, word, w);
 	if (!strcmp(word, "accept_new_tier"))
 		return feature_flag(&args->accept_new_tier, word, w);
-	i = find_tunable(word);
-	if (i < TIER_NR_TUNABLES)
-		return feature_tunable(args, i, seen, w);
+	r = parse_key(word, &key, w->error);
+	if (!r)
+		return feature_tunable(args, word, &key, seen, w);
+	if (r != -ENOENT)
+		return r;
 	scnprintf(w->error, TIER_ERROR_LEN,
 		  "unknown feature \"%s\": expected a mode (" MODE_WORDS
 		  "), tier_dev and its path, no_discard_passdown, accept_changed_slow, accept_new_fast, accept_new_tier or a tunable and its value",
@@ -495,7 +571,7 @@ static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
 	return -EINVAL;
 }
 
-/* Does all that was given belong to the mode?  @seen: the tunables among it */
+/* Does all that was given belong to the mode?  @seen: the tunables among it, and SEEN_OF_TIERS */
 static int check_features(struct tier_args *args, u32 seen, char *error)
 {
 	bool tiered = args->mode == TIER_MODE_TIERED;
@@ -504,10 +580,13 @@ static int check_features(struct tier_args *args, u32 seen, char *error)
 
 	args->tunables.kind = tier_mode_kind(args->mode);
 	for (i = 0; i < TIER_NR_TUNABLES; i++) {
-		r = (seen & (1U << i)) ? check_kind(i, args->tunables.kind, error) : 0;
+		r = (seen & BIT(i)) ? check_kind(i, args->tunables.kind, error) : 0;
 		if (r)
 			return r;
 	}
+	r = (seen & SEEN_OF_TIERS) ? check_kind(TIER_TUNE_FREE_LOW, args->tunables.kind, error) : 0;
+	if (r)
+		return r;
 	if (args->nr_tier_devs && !tiered) {
 		scnprintf(error, TIER_ERROR_LEN, "feature tier_dev belongs to tiered mode: feature tiered is missing");
 		return -EINVAL;

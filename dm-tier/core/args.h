@@ -10,6 +10,7 @@
 
 #define TIER_MAX_POLICY_ARGS	64U
 #define TIER_ERROR_LEN		384U
+#define TIER_TUNABLES_LEN	768U	/* that tier_tunables_emit() needs at most */
 
 /**
  * enum tier_kind - which of the two kinds of tier device; tunables and messages belong to one, or to both
@@ -43,9 +44,10 @@ static inline enum tier_kind tier_mode_kind(enum tier_mode mode)
  * @TIER_TUNE_COMMIT_MS: commit_ms: changed records are committed at the latest after so long, 10-60000; default 1000
  * @TIER_TUNE_MAX_ERRORS: max_errors: errors of the fast device in 60 s that turn the target degraded, in tiered mode
  *	of a tier that then gets nothing new for a while, 1-1000000; default 32
- * @TIER_TUNE_FREE_LOW: free_low: percent of a tier's slots, 0-98, below free_high; demotion from it starts when less
- *	are free; default 5; tiered only
- * @TIER_TUNE_FREE_HIGH: free_high: percent, 1-99; it ends when so many are free; default 10; tiered only
+ * @TIER_TUNE_FREE_LOW: free_low, or of one tier free_low.<tier>: percent of a tier's slots, 0-98, below free_high;
+ *	demotion from it starts when less are free; default 5; tiered only
+ * @TIER_TUNE_FREE_HIGH: free_high, free_high.<tier>: percent, 1-99; it ends when so many are free; default 10; tiered
+ *	only
  * @TIER_TUNE_SEQ_LANDING: sequential_landing: number of the tier, from 0, that sequential writes to blocks without a
  *	slot go to, 0-15; default 1; tiered only
  * @TIER_TUNE_MIGRATION: migration: when moves that nobody asked for are done: "continuous", "idle", "off", or a number
@@ -80,17 +82,26 @@ enum tier_tunable {
 #define TIER_MIGRATION_IDLE	(TIER_MIGRATION_MAX + 2)
 #define TIER_MIGRATION_CONTINUOUS (TIER_MIGRATION_MAX + 3)
 
+#define TIER_AS_ALL		U32_MAX	/* values of tier_tunables.free_low and .free_high: as all tiers */
+
 /**
  * struct tier_tunables - values of the tunables
  * @kind: of the tier device
  * @v: by enum tier_tunable; those of the other kind have their defaults
+ * @free_low: free_low of single tiers, or TIER_AS_ALL
+ * @free_high: free_high of single tiers, or TIER_AS_ALL
  */
 struct tier_tunables {
 	enum tier_kind kind;
 	u32 v[TIER_NR_TUNABLES];
+	u32 free_low[TIER_MAX_DEVS];
+	u32 free_high[TIER_MAX_DEVS];
 };
 
 void tier_tunables_default(struct tier_tunables *t, enum tier_kind kind);
+
+u32 tier_free_low(const struct tier_tunables *t, u32 dev);	/* percent, of tier @dev */
+u32 tier_free_high(const struct tier_tunables *t, u32 dev);
 
 /**
  * tier_tunable_set() - set one by name

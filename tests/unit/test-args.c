@@ -154,6 +154,14 @@ static const struct {
 	  "migration_rate, reserve_slots, commit_ms, max_errors" },
 	{ DEVS " 128 3 tiered free_low 99 lru 0", "free_low \"99\" is not a number from 0 to 98 (percent)" },
 	{ DEVS " 128 3 tiered free_low 10 lru 0", "free_low 10 is not below free_high 10" },
+	{ DEVS " 128 3 tiered free_low.1 10 lru 0", "free_low.1 10 is not below free_high.1 10" },
+	{ DEVS " 128 3 tiered free_low.1 99 lru 0", "free_low \"99\" is not a number from 0 to 98 (percent)" },
+	{ DEVS " 128 3 tiered free_low.16 1 lru 0", "free_low.<tier>: a tier is a number from 0 to 15" },
+	{ DEVS " 128 3 tiered free_high. 1 lru 0", "free_high.<tier>: a tier is a number from 0 to 15" },
+	{ DEVS " 128 3 tiered yield_ms.1 1 lru 0", "unknown feature \"yield_ms.1\"" },
+	{ DEVS " 128 5 tiered free_low.1 1 free_low.1 1 lru 0", "feature free_low.1 is given twice" },
+	{ DEVS " 128 2 tiered free_low.1 lru 0", "feature free_low.1 has no value" },
+	{ DEVS " 128 2 free_low.1 1 lru 0", "free_low belongs to tiered mode" },
 	{ DEVS " 128 3 tiered free_high 0 lru 0", "free_high \"0\" is not a number from 1 to 99" },
 	{ DEVS " 128 3 tiered sequential_landing 16 lru 0",
 	  "sequential_landing \"16\" is not a number from 0 to 15 (a tier)" },
@@ -338,6 +346,12 @@ static void test_accepted_tiered(void)
 	ok(!parse(&a, DEVS " 128 29 tiered tier_dev 1 tier_dev 2 tier_dev 3 tier_dev 4 tier_dev 5 tier_dev 6 tier_dev 7 "
 		  "tier_dev 8 tier_dev 9 tier_dev 10 tier_dev 11 tier_dev 12 tier_dev 13 tier_dev 14 lru 0") &&
 	   a.nr_tier_devs == 14, "16 tiers");
+	ok(!parse(&a, DEVS " 128 9 tiered free_low.0 20 free_high.0 30 free_high.15 40 free_low 6 lru 0"), "watermarks of tiers");
+	is(tier_free_low(&a.tunables, 0), 20, "free_low.0");
+	is(tier_free_high(&a.tunables, 0), 30, "free_high.0");
+	is(tier_free_low(&a.tunables, 15), 6, "free_low of a tier with a free_high of its own");
+	is(tier_free_high(&a.tunables, 15), 40, "free_high.15");
+	is(tier_free_high(&a.tunables, 1), 10, "free_high of another");
 }
 
 static void test_modes(void)
@@ -426,6 +440,33 @@ static void test_tunables(void)
 	is(tier_tunable_set(&t, "dirty_low", "49", error), 0, "dirty_low just below dirty_high");
 }
 
+/* The longest text of all tunables fits in TIER_TUNABLES_LEN */
+static void test_longest_tunables(void)
+{
+	static const char *const values[][2] = {
+		{ "idle_ms", "3600000" }, { "migration_rate", "4294967295" }, { "commit_ms", "60000" },
+		{ "max_errors", "1000000" }, { "free_high", "99" }, { "free_low", "98" }, { "sequential_landing", "15" },
+		{ "migration", "continuous" }, { "yield_ms", "60000" },
+	};
+	struct tier_tunables t;
+	char buf[2048], key[32];
+	unsigned int count, i;
+	int bad = 0;
+
+	tier_tunables_default(&t, TIER_KIND_TIERED);
+	for (i = 0; i < ARRAY_SIZE(values); i++)
+		bad |= tier_tunable_set(&t, values[i][0], values[i][1], error);
+	for (i = 0; i < TIER_MAX_DEVS; i++) {
+		sprintf(key, "free_high.%u", i);
+		bad |= tier_tunable_set(&t, key, "99", error);
+		sprintf(key, "free_low.%u", i);
+		bad |= tier_tunable_set(&t, key, "98", error);
+	}
+	is(bad, 0, "all tunables as long as can be");
+	ok(tier_tunables_emit(&t, true, buf, sizeof(buf), &count) < (int)TIER_TUNABLES_LEN, "they fit: %zu", strlen(buf));
+	is(count, 2 * (ARRAY_SIZE(values) + 2 * TIER_MAX_DEVS), "words");
+}
+
 static void test_tiered_tunables(void)
 {
 	struct tier_tunables t, old;
@@ -456,6 +497,20 @@ static void test_tiered_tunables(void)
 	is_str(error, "free_low 10 is not below free_high 10", "with a text");
 	is(tier_tunable_set(&t, "no_such_key", "1", error), -ENOENT, "unknown key");
 	ok(!memcmp(&t, &old, sizeof(t)), "unchanged after errors");
+
+	is(tier_tunable_set(&t, "free_high.3", "50", error), 0, "set free_high.3");
+	is(tier_tunable_set(&t, "free_low.3", "49", error), 0, "set free_low.3");
+	is(tier_tunable_set(&t, "free_low.3", "50", error), -EINVAL, "free_low.3 up to free_high.3");
+	is_str(error, "free_low.3 50 is not below free_high.3 50", "with a text");
+	is(tier_tunable_set(&t, "free_high.3", "default", error), -EINVAL, "free_high.3 as of all, below free_low.3");
+	tier_tunables_emit(&t, false, buf, sizeof(buf), &count);
+	is_str(buf, "migration 3600 yield_ms 20 free_low.3 49 free_high.3 50", "those that differ");
+	is(count, 8, "words");
+	is(tier_tunable_set(&t, "free_low.3", "default", error), 0, "free_low.3 as of all");
+	is(tier_tunable_set(&t, "free_high.3", "default", error), 0, "then free_high.3");
+	ok(!memcmp(&t, &old, sizeof(t)), "as before");
+	test_longest_tunables();
+
 	tier_tunables_default(&t, TIER_KIND_CACHE);
 	is(tier_tunable_set(&t, "free_low", "1", error), -EINVAL, "one of tiered mode, in a cache");
 	ok(strstr(error, "free_low belongs to tiered mode: a cache has fill_sectors, "), "with a text");
