@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=900
+# vmtap: ignore=Buffer I/O error|I/O error, dev
+#
+# Tiered mode: a tier that fails harms the blocks on it and no others; writes go to another tier; a failed move
+# changes nothing; no room is ENOSPC.
+# shellcheck source=../tiered-lib.sh
+. "${0%/*}/../tiered-lib.sh"
+load_modules
+
+head -c 16M /dev/urandom >"$WORK/noise"
+NEW=$WORK/new
+head -c 4M /dev/urandom >"$NEW"
+
+write() { dd if="${3:-$WORK/noise}" of="$T0" bs=64k seek="$1" count="$2" oflag=direct conv=notrunc,fsync status=none; }	# BLOCK COUNT [FILE]
+right() { cmp -n $(($2 * 65536)) -i $(($1 * 65536)):"$((${4:-$1} * 65536))" "$T0" "${3:-$WORK/noise}"; }	# BLOCK COUNT [FILE AT]
+read_all() { dd if="$T0" of=/dev/null bs=64k skip="$1" count="$2" iflag=direct status=none; }
+on_tier() { where $(($2 * 128)) $(($3 * 128)) | awk -v t="$1" '$3 == t { n += $2 } END { print n / 128 + 0 }'; }	# TIER FIRST COUNT
+moved() { msg move "$1" $(($2 * 128)) $(($3 * 128)) && wait_until 60 no_jobs; }
+all_on() { [ "$(on_tier "$1" "$2" "$3")" = "$3" ]; }
+
+# blocks 0-31 on tier 0, 32-63 on 1, 64-95 on 2
+ok "create" new_tiers 64k "17 33 8 33" lru "migration off migration_rate 1000000 max_errors 1000000"
+ok "write" write 0 96
+ok "some to the second tier" moved 1 32 32
+ok "some to the third" moved 2 64 32
+sleep 1.2
+is "$(on_tier 0 0 32) $(on_tier 1 32 32) $(on_tier 2 64 32)" "32 32 32" "they are there"
+
+# ---- reads ----
+dev_fail hdd read
+ok "the second tier fails: blocks of the first are read" right 0 32
+ok "and those of the third" right 64 32
+code 1 "those of the second are not" read_all 40 1
+like "$OUT" "Input/output error" "EIO"
+isnt "$(tier 1 errors)" 0 "counted there"
+is "$(tier 0 errors) $(tier 2 errors)" "0 0" "and only there"
+ok "a move off it ends" moved 0 40 4
+is "$(on_tier 1 40 4)" 4 "and moves nothing"
+dev_ok hdd
+ok "all is right" right 0 96
+
+# ---- writes ----
+dev_fail hdd write
+ok "writes to the second tier that fail are done" write 32 4 "$NEW"
+is "$(on_tier 1 32 4)" 0 "on another one"
+ok "also of a part of a block" dd if="$NEW" of="$T0" bs=4k seek=$((36 * 16 + 5)) count=1 oflag=direct conv=notrunc,fsync status=none
+is "$(on_tier 1 36 1)" 0 "the block has moved"
+ok "a move there ends" moved 1 0 4
+is "$(on_tier 0 0 4)" 4 "and leaves all where it was"
+dev_ok hdd
+ok "a flush" sync "$T0"
+ok "what was written is right" right 32 4 "$NEW" 0
+ok "the part too" cmp -n 4096 -i $((36 * 65536 + 5 * 4096)):0 "$T0" "$NEW"
+ok "and what is around it" cmp -n $((10 * 4096)) -i $((36 * 65536 + 6 * 4096)) "$T0" "$WORK/noise"
+ok "the rest" right 37 59
+
+# ---- all of a tier ----
+dev_fail ssd all
+ok "the first tier fails: first writes land on another, and a flush of them succeeds" write 100 4
+is "$(on_tier 0 100 4)" 0 "so they do"
+ok "a move between the others" moved 2 100 2
+sleep 1.2
+is "$(on_tier 2 100 2)" 2 "is done"
+code 1 "its blocks can't be read" read_all 8 1
+code 1 "nor written" dd if="$NEW" of="$T0" bs=64k seek=8 count=1 oflag=direct conv=notrunc status=none
+dev_ok ssd
+# unflushed writes of a tier whose flushes fail
+ok "a write to the first tier" dd if="$NEW" of="$T0" bs=64k seek=8 count=1 oflag=direct conv=notrunc status=none
+dev_fail ssd flush
+code 1 "its flush fails" sync "$T0"
+ok "a block lands on another tier" dd if="$WORK/noise" of="$T0" bs=64k seek=104 count=1 oflag=direct conv=notrunc status=none
+ok "a discard of blocks elsewhere" sh -c "blkdiscard -o $((104 * 65536)) -l 65536 $T0 || :"
+ok "is done" zeros "$T0" $((104 * 128)) 65536
+ok "a move between the others" moved 1 100 2
+sleep 1.2
+is "$(on_tier 1 100 2)" 2 "is done"
+dev_ok ssd
+ok "then it succeeds" sync "$T0"
+ok "remove" dmsetup remove t0
+ok "metadata" check_tiers
+ok "create again" tiers_up lru "migration off migration_rate 1000000 max_errors 4"
+ok "all is right" right 9 23
+ok "what was written" right 8 1 "$NEW" 0
+ok "what landed elsewhere too" right 100 4 "$WORK/noise" 0
+
+# ---- many errors ----
+dev_fail hdd read
+for i in 40 41 42 43; do code 1 "a read error" read_all $i 1; done
+is "$(tier 1 state)" failing "after max_errors the tier is failing"
+dev_ok hdd
+nok "nothing is moved there" msg move 1 0 128
+
+# ---- no room ----
+ok "create" new_tiers 64k "9 17 8" lru "migration_rate 1000000"
+len=$(blockdev --getsz "$T0")
+ok "write a little" write 0 16
+ok "empty the first tier, for good" msg evacuate 0
+gone() { [ "$(tier 0 state)" = empty ]; }
+ok "it is" wait_until 60 gone
+code 1 "more than the other holds is not written" dd if=/dev/urandom of="$T0" bs=64k seek=16 count=$((len / 128 - 16)) oflag=direct conv=notrunc status=none
+like "$OUT" "No space left on device" "ENOSPC"
+ok "what is there stays" right 0 16
+ok "and can be written" write 0 16
+is "$(st health)" rw "health"
+ok "remove" dmsetup remove t0
+ok "metadata" check_tiers
+
+done_testing
