@@ -96,14 +96,17 @@ ok "continuous again" msg set migration continuous
 ok "they move" wait_until 20 rises 40 10
 
 ok "yield to requests slower than 5 ms" msg set yield_ms 5
-ok "to those of blocks that stay where they are" msg pin $((150 * 128)) 1024
+ok "to those of blocks that stay where they are" msg pin $((100 * 128)) 6400
 dev_slow hdd 20
-repeat dd if="$T0" of=/dev/null bs=4k skip=$((150 * 16)) count=50 iflag=direct status=none
+dd if="$T0" of=/dev/null bs=4k skip=1760 count=700 iflag=direct status=none &
+reader=$!
 sleep 2
 touch_blocks 60 10
 sleep 1
 is "$(on_tier 0 60 10)" 0 "nothing moves beside them"
-stop_repeating
+kill -0 $reader
+is $? 0 "they went on all the time"
+kill $reader; wait $reader 2>/dev/null
 dev_ok hdd
 ok "without them it does" wait_until 20 rises 60 10
 ok "all is right" cmp -n $((200 * 65536)) "$T0" "$WORK/noise"
