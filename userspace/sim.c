@@ -7,11 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <linux/err.h>
 
 #include "dmtier.h"
 #include "lib/block-size.h"
 #include "lib/policy-registry.h"
+#include "lib/policy-words.h"
 #include "lib/table-line.h"
 #include "lib/text.h"
 #include "lib/units.h"
@@ -66,7 +66,6 @@ struct sim_args {
  * @cells: simulations of the trace at hand
  * @nr_cells: how many
  * @mean: sums over the traces, then means
- * @counts: how many traces there are in each of @mean
  * @most: slots that the trace at hand can use, for each block size
  * @svg: file for the curves, or NULL
  * @j: document, if JSON is asked for
@@ -76,7 +75,6 @@ struct sim_run {
 	struct sim_cell *cells;
 	unsigned int nr_cells;
 	struct sim_cell *mean;
-	unsigned int *counts;
 	u32 most[MAX_LIST];
 	FILE *svg;
 	struct json j;
@@ -92,26 +90,26 @@ static int too_many(const char *what)
 
 static int add_policy(struct sim_args *a, const char *words)
 {
-	static const struct tier_policy_params trial = {
-		.nr_slots = 4096, .nr_blocks = 1U << 20, .block_sectors = 128, .seed = 1,
-	};
+	char *copy, **split, *known, why[TEXT_LEN];
 	struct tier_policy_type *type;
-	char *known = NULL;
-	struct tier_policy *p;
-	const char *error;
-	unsigned int i;
+	unsigned int nr, i;
+	int r;
 
 	if (a->nr_policies == MAX_LIST)
 		return too_many("policies");
-	p = tier_policy_chain_create_from(words, &trial, &error);
-	if (!IS_ERR(p)) {
-		tier_policy_chain_destroy(p);
+	copy = text_format("%s", words);
+	split = table_split(copy, &nr);
+	r = policy_words_try(nr, split, why);
+	free(split);
+	free(copy);
+	if (!r) {
 		a->policies[a->nr_policies++] = text_format("%s", words);
 		return TOOL_CONTINUE;
 	}
-	for (i = 0; (type = tier_policy_nth(i)); i++)
-		known = text_append(known, "%s%s", i ? ", " : "", type->name);
-	text_error("%s; known policies are %s", error, known);
+	known = text_format("%s", why);
+	for (i = 0; r == -ENOENT && (type = tier_policy_nth(i)); i++)
+		known = text_append(known, "%s%s", i ? ", " : "; known policies are ", type->name);
+	text_error("%s", known);
 	free(known);
 	return TOOL_USAGE;
 }
@@ -128,6 +126,7 @@ static int add_size(struct sim_args *a, const char *word)
 	struct sim_size *s = &a->sizes[a->nr_sizes];
 	size_t len = strlen(word);
 	char *end;
+	int r;
 
 	if (a->nr_sizes == MAX_LIST)
 		return too_many("sizes");
@@ -137,12 +136,16 @@ static int add_size(struct sim_args *a, const char *word)
 		s->percent = strtod(word, &end);
 		if (end == word + len - 1 && s->percent > 0 && s->percent <= MAX_PERCENT)
 			return TOOL_CONTINUE;
-		text_error("SSD size '%s' is no percentage up to %.0f", word, MAX_PERCENT);
+		text_error("SSD size '%s' is no percentage above 0%%, up to %.0f%%", word, MAX_PERCENT);
 		return TOOL_USAGE;
 	}
-	if (!units_parse(word, 1, &s->bytes) && s->bytes)
+	r = units_parse(word, 1, &s->bytes);
+	if (r == -EINVAL)
+		text_error("SSD size '%s' is neither a size such as 10g nor a percentage such as 5%%", word);
+	else if (r || !s->bytes || s->bytes > SIM_MAX_END * 512)
+		text_error("SSD size '%s' is not above 0 and up to 1e, which is 1 EiB", word);
+	else
 		return TOOL_CONTINUE;
-	text_error("SSD size '%s' is neither a size such as 10g nor a percentage such as 5%%", word);
 	return TOOL_USAGE;
 }
 
@@ -269,7 +272,6 @@ static void make_cells(struct sim_run *s)
 	s->nr_cells = a->nr_blocks * a->nr_sizes * a->nr_policies * a->nr_keeps;
 	s->cells = text_alloc(s->nr_cells, sizeof(*s->cells));
 	s->mean = text_alloc(s->nr_cells, sizeof(*s->mean));
-	s->counts = text_alloc(s->nr_cells, sizeof(*s->counts));
 	cell = s->cells;
 	for (b = 0; b < a->nr_blocks; b++)
 		for (z = 0; z < a->nr_sizes; z++)
@@ -336,7 +338,7 @@ static int simulate_all(struct sim_run *s, const char *file, const struct sim_tr
 				s->most[i / (s->nr_cells / s->a->nr_blocks)]);
 		if (code != TOOL_OK || !cell->options.nr_slots)
 			continue;
-		s->counts[i]++;
+		s->mean[i].nr_traces++;
 		s->mean[i].options.nr_slots = cell->options.nr_slots;
 		for (k = 0; k < SIM_NR_FIGURES; k++)
 			s->mean[i].figure[k] += cell->figure[k];
@@ -347,9 +349,10 @@ static int simulate_all(struct sim_run *s, const char *file, const struct sim_tr
 
 /* ---- curves ---- */
 
-static void tell_worth(const struct sim_ladder *l, const struct sim_curve *c)
+static void tell_worth(const struct sim_curve *c)
 {
-	int at = sim_curve_worth(c, l->nr), last = (int)l->nr - 1;
+	const struct sim_ladder *l = &c->ladder;
+	int at = sim_curve_worth(c), last = (int)l->nr - 1;
 	char size[TEXT_SIZE_LEN], all[TEXT_SIZE_LEN];
 
 	text_size(l->bytes[last], all);
@@ -367,9 +370,10 @@ static void tell_worth(const struct sim_ladder *l, const struct sim_curve *c)
 	printf("one for all blocks touched (%s) %.1f\n", all, c->slow[last]);
 }
 
-static void put_curve(struct json *j, const struct sim_ladder *l, const struct sim_curve *c)
+static void put_curve(struct json *j, const struct sim_curve *c)
 {
-	int worth = sim_curve_worth(c, l->nr);
+	const struct sim_ladder *l = &c->ladder;
+	int worth = sim_curve_worth(c);
 	unsigned int i;
 
 	json_object(j, NULL);
@@ -387,39 +391,27 @@ static void put_curve(struct json *j, const struct sim_ladder *l, const struct s
 	json_object_end(j);
 }
 
-static int make_ladder(const struct sim_args *a, const char *file, const struct sim_trace *t, struct sim_ladder *l)
-{
-	u64 sectors, most = 0;
-	u32 unit = TIER_MIN_BLOCK_SECTORS;
-	unsigned int i;
-
-	for (i = 0; i < a->nr_blocks; i++) {
-		if (sim_trace_footprint(t, a->blocks[i], &sectors))
-			return fail(file, -ENOMEM, "out of memory");
-		most = sectors > most ? sectors : most;
-		unit = a->blocks[i] > unit ? a->blocks[i] : unit;
-	}
-	sim_ladder_make(l, (most + unit - 1) / unit * unit * 512, unit * 512ULL);
-	return TOOL_OK;
-}
-
 /* One curve for each block size and policy, with the way of keeping that was named last. */
 static int simulate_curve(const struct sim_run *s, const char *file, const struct sim_trace *t,
-			  const struct sim_ladder *l, unsigned int n, struct sim_curve *c)
+			  unsigned int n, struct sim_curve *c)
 {
 	const struct sim_args *a = s->a;
 	struct sim_cell cell = { .options = {
 		.policy = a->policies[n % a->nr_policies], .block_sectors = a->blocks[n / a->nr_policies],
 		.keep = a->keeps[a->nr_keeps - 1], .extent_sectors = a->extent, .delay_ms = a->delay_ms,
 	} };
+	u64 block = cell.options.block_sectors * 512ULL, sectors;
 	char size[TEXT_SIZE_LEN];
 	int code = TOOL_OK;
 	unsigned int i;
 
-	c->label = text_format("%s, %s, %s", cell.options.policy, text_size(cell.options.block_sectors * 512ULL, size),
+	if (sim_trace_footprint(t, cell.options.block_sectors, &sectors))
+		return fail(file, -ENOMEM, "out of memory");
+	sim_ladder_make(&c->ladder, sectors * 512, block);
+	c->label = text_format("%s, %s, %s", cell.options.policy, text_size(block, size),
 			       sim_keep_names[cell.options.keep]);
-	for (i = 0; i < l->nr && code == TOOL_OK; i++) {
-		code = simulate(file, t, &cell, l->bytes[i], s->most[n / a->nr_policies]);
+	for (i = 0; i < c->ladder.nr && code == TOOL_OK; i++) {
+		code = simulate(file, t, &cell, c->ladder.bytes[i], s->most[n / a->nr_policies]);
 		c->slow[i] = cell.figure[SIM_SLOW];
 	}
 	return code;
@@ -429,23 +421,22 @@ static int draw_curves(struct sim_run *s, const char *file, const struct sim_tra
 {
 	unsigned int nr = s->a->nr_blocks * s->a->nr_policies, i;
 	struct sim_curve *curves = text_alloc(nr, sizeof(*curves));
-	struct sim_ladder ladder;
-	int code = make_ladder(s->a, file, t, &ladder);
+	int code = TOOL_OK;
 
 	for (i = 0; i < nr && code == TOOL_OK; i++) {
 		text_progress("curves", i, nr);
-		code = simulate_curve(s, file, t, &ladder, i, &curves[i]);
+		code = simulate_curve(s, file, t, i, &curves[i]);
 	}
 	text_progress("curves", 1, 1);
 	if (code == TOOL_OK)
-		sim_curve_svg(s->svg, file, &ladder, curves, nr);
+		sim_curve_svg(s->svg, file, curves, nr);
 	if (s->a->json)
 		json_array(&s->j, "curves");
 	for (i = 0; i < nr; i++) {
 		if (code == TOOL_OK && s->a->json)
-			put_curve(&s->j, &ladder, &curves[i]);
+			put_curve(&s->j, &curves[i]);
 		else if (code == TOOL_OK)
-			tell_worth(&ladder, &curves[i]);
+			tell_worth(&curves[i]);
 		free(curves[i].label);
 	}
 	if (s->a->json)
@@ -471,12 +462,21 @@ static void cancel(int signal)
 	_exit(TOOL_CANCELLED);
 }
 
+static int stat_trace(const char *file, struct stat *st)
+{
+	return strcmp(file, SIM_STDIN) ? stat(file, st) : fstat(STDIN_FILENO, st);
+}
+
+static bool same_inode(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
 static int same_file(const char *svg, const char *file)
 {
 	struct stat a, b;
 
-	if (stat(svg, &a) || (strcmp(file, "-") ? stat(file, &b) : fstat(STDIN_FILENO, &b)) ||
-	    a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+	if (stat(svg, &a) || stat_trace(file, &b) || !same_inode(&a, &b))
 		return TOOL_OK;
 	text_error("--mrc %s would overwrite the trace", svg);
 	return TOOL_USAGE;
@@ -521,8 +521,8 @@ static void tell_trace(const char *file, const struct sim_trace *t, u64 footprin
 {
 	char moved[TEXT_SIZE_LEN], touched[TEXT_SIZE_LEN];
 
-	printf("%s: %llu requests, %llu %% reads, in %.1f s; %s in all, %s touched\n", file,
-	       (unsigned long long)t->nr, (unsigned long long)((t->nr - t->nr_writes) * 100 / t->nr),
+	printf("%s: %llu requests, %.0f %% reads, in %.1f s; %s in all, %s touched\n", file,
+	       (unsigned long long)t->nr, 100.0 * (double)(t->nr - t->nr_writes) / (double)t->nr,
 	       (double)t->request[t->nr - 1].time_us / 1e6, text_size(t->sectors * 512, moved),
 	       text_size(footprint, touched));
 }
@@ -535,13 +535,16 @@ static void put_trace(struct json *j, const char *file, const struct sim_trace *
 	json_u64(j, "bytes", t->sectors * 512);
 	json_u64(j, "duration_us", t->request[t->nr - 1].time_us);
 	json_u64(j, "footprint_bytes", footprint);
+	json_u64(j, "skipped_lines", t->skipped);
 }
 
 static int report(struct sim_run *s, const struct sim_cell *cells)
 {
+	bool mean = cells == s->mean;
+
 	if (s->a->json) {
-		sim_report_json(&s->j, cells == s->mean ? "mean" : "results", cells, s->nr_cells);
-	} else if (sim_report_table(cells, s->nr_cells)) {
+		sim_report_json(&s->j, mean ? "mean" : "results", cells, s->nr_cells, mean);
+	} else if (sim_report_table(cells, s->nr_cells, mean)) {
 		text_error("out of memory");
 		return TOOL_OPERATIONAL;
 	}
@@ -586,6 +589,9 @@ static int run_trace(struct sim_run *s, const char *file)
 	if (t.backwards)
 		text_warn("%s:%llu: the time runs backwards here, %llu times in all: the clock stands still then", file,
 			  (unsigned long long)t.first_backwards, (unsigned long long)t.backwards);
+	if (t.skipped)
+		text_warn("%s:%llu: this line makes no sense and is left out, %llu such lines in all", file,
+			  (unsigned long long)t.first_skipped, (unsigned long long)t.skipped);
 	code = s->a->svg ? same_file(s->a->svg, file) ?: open_svg(s) : TOOL_OK;
 	if (code == TOOL_OK)
 		code = replay(s, file, &t);
@@ -595,16 +601,36 @@ static int run_trace(struct sim_run *s, const char *file)
 	return code == TOOL_OK ? closed : code;
 }
 
-static int report_means(struct sim_run *s)
+static int report_means(struct sim_run *s, int nr)
 {
 	unsigned int i, k;
 
 	for (i = 0; i < s->nr_cells; i++)
-		for (k = 0; k < SIM_NR_FIGURES && s->counts[i]; k++)
-			s->mean[i].figure[k] /= s->counts[i];
+		for (k = 0; k < SIM_NR_FIGURES && s->mean[i].nr_traces; k++)
+			s->mean[i].figure[k] /= s->mean[i].nr_traces;
 	if (!s->a->json)
-		printf("mean of all traces:\n");
+		printf("mean of %d traces:\n", nr);
 	return report(s, s->mean);
+}
+
+/* A trace that is there twice would count twice in the means. */
+static int find_twice(int nr, char **files)
+{
+	struct stat a, b;
+	int i, k;
+
+	for (i = 0; i < nr; i++)
+		for (k = 0; k < i; k++) {
+			if (strcmp(files[k], files[i]) &&
+			    (stat_trace(files[k], &a) || stat_trace(files[i], &b) || !same_inode(&a, &b)))
+				continue;
+			if (strcmp(files[k], files[i]))
+				text_error("%s and %s are the same trace: name it once", files[k], files[i]);
+			else
+				text_error("%s is named twice: name each trace once", files[i]);
+			return TOOL_USAGE;
+		}
+	return TOOL_CONTINUE;
 }
 
 static int run_traces(const struct sim_args *a, int nr, char **files)
@@ -627,13 +653,12 @@ static int run_traces(const struct sim_args *a, int nr, char **files)
 	if (code == TOOL_OK && nr > 1) {
 		if (!a->json)
 			printf("\n");
-		code = report_means(&s);
+		code = report_means(&s, nr);
 	}
 	if (a->json)
 		json_end(&s.j);
 	free(s.cells);
 	free(s.mean);
-	free(s.counts);
 	return code;
 }
 
@@ -669,6 +694,8 @@ static int run_sim(int argc, char **argv)
 		text_error("--mrc draws the curves of one trace");
 		code = TOOL_USAGE;
 	}
+	if (code == TOOL_CONTINUE)
+		code = find_twice(argc - optind, argv + optind);
 	if (code == TOOL_CONTINUE) {
 		add_defaults(&a);
 		tool_catch_signals(cancel);
@@ -697,7 +724,7 @@ const struct verb verb_sim = {
 "  --extent SIZE      what fill reads, a power of two from 4k to 1m; default: the block\n"
 "  --delay MS         until a copy can be used; default 20\n"
 "  --footprint SIZE   percentages are of what is touched in units of this size; default 4k\n"
-"  --device NAME      take only this device's requests of a trace that has several\n"
+"  --device NAME      take only this device's requests of blkparse's text or an iolog with several\n"
 "  --mrc FILE         draw the accesses left by size of the SSD as SVG, and tell what size is worth buying\n"
 "  --json             output for programs\n"
 "\n"

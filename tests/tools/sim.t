@@ -81,6 +81,20 @@ printf 'time_us,op,sector,sectors\n5,R,0,8\n3,R,0,8\n' >back
 dmtier_is 0 "times that run backwards" sim back
 like "$ERR" "warning: back:3: the time runs backwards here, 1 times in all" "... are warned of"
 
+# sums are passed over, but not what is among them
+{ cat mail.blkparse; echo rubbish; } >skip
+dmtier_is 0 "a line without sense" sim --policy lru skip
+like "$ERR" "warning: skip:[0-9]+: this line makes no sense and is left out, 1 such lines in all" "... is warned of"
+dmtier_is 8 "a device of a trace that names none" sim --device 8,16 mail.csv
+like "$ERR" "mail.csv: --device 8,16 cannot be had: a trace as CSV names no devices" "... is refused"
+{ printf '\xef\xbb\xbf'; tr , ';' <mail.csv; } >excel.csv
+# shellcheck disable=SC2086
+run "$DMTIER" sim $few excel.csv
+is "${OUT/excel.csv/TRACE}" "$first" "CSV as a spreadsheet writes it"
+printf 'time_us,op,sector,sectors\n0,R,0,8\n0,W,0,8\n0,R,8,8\n' >thirds
+dmtier_is 0 "two reads of three" sim --policy lru --size 64k thirds
+like "$OUT" "3 requests, 67 % reads" "... are 67 %"
+
 # far out, and huge: nothing depends on the size of the device
 printf 'time_us,op,sector,sectors\n0,R,2251799813685240,8\n0,W,0,16777216\n1,R,0,8\n' >far
 dmtier_is 0 "requests at the end of 1 EiB, and of 8 GiB" sim --policy lru --size 64k,8g --keep populate far
@@ -92,6 +106,7 @@ is "$(wc -l <<<"$OUT")" 26 "... of policies, blocks, sizes, ways make a line eac
 like "$OUT" "64 KiB +2 MiB clock2q small_percent 20 fill" "... with tunables"
 dmtier_is 0 "an SSD smaller than a block" sim --policy lru --keep fill --block-size 4k,64k --size 32k mail.dmt
 like "$OUT" "64 KiB 32 KiB lru    fill +- +- +- +- +- +-" "... has no figures"
+like "$OUT" $'\n-: not simulated, as such an SSD is smaller than a block$' "... which is explained"
 small=$(grep "4 KiB 32 KiB" <<<"$OUT")
 run "$DMTIER" sim --policy lru --keep fill --block-size 4k --size 32k --extent 32k mail.dmt
 ok "$([ "$small" != "$(grep "4 KiB 32 KiB" <<<"$OUT")" ]; echo $?)" "--extent changes what is filled"
@@ -110,13 +125,19 @@ usage()		# MESSAGE ARGUMENT...
 	like "$ERR" "$1" "... is told"
 }
 usage 'unknown policy "nosuch"; known policies are .*clock2q' --policy nosuch
+ok "$([[ $ERR != *tunables* ]]; echo $?)" "... and of no other's tunables"
 usage 'policy lru has no tunable "x"' --policy "lru x 1"
+usage "bad value \"99\" of \"small_percent\".*small_percent: .* 1-90" --policy "seqbypass next clock2q small_percent 99"
+ok "$([[ $ERR != *known* ]]; echo $?)" "... and no list of policies"
+usage "the policy's name is missing" --policy ""
 usage "block size '5k' is not a power of two" --block-size 4k,5k
 usage "SSD size '0%' is no percentage" --size 0%
 usage "SSD size '1001%' is no percentage" --size 1001%
 usage "SSD size '1.2.3%' is no percentage" --size 1.2.3%
 usage "SSD size 'nan%' is neither" --size nan%
-usage "SSD size '99999999999999999999g' is neither" --size 99999999999999999999g
+usage "SSD size '99999999999999999999g' is not above 0 and up to 1e" --size 99999999999999999999g
+usage "SSD size '16e' is not above 0 and up to 1e" --size 16e
+usage "SSD size '0' is not above 0" --size 0
 usage "SSD size '' is neither" --size 5%,
 usage "'all' is none of copy, populate, fill, adaptive" --keep all
 usage "extent '2m' is not a power of two from 4k to 1m" --extent 2m
@@ -136,7 +157,17 @@ is "$(field '(.traces[0].results[0].hit_percent + .traces[1].results[0].hit_perc
 is "$(field '.traces[0].results[0] | .hits + .bypassed <= .accesses and .copies == .insertions and .slow_requests <= .requests')" true "... counts that fit"
 is "$(field '[.traces[].results[] | .ssd_bytes] | unique | length')" 2 "all are compared at the same size"
 run "$DMTIER" sim --policy lru --size 10% mail.dmt zipf.dmt
-like "$OUT" $'\nmean of all traces:\n.*10 % lru    adaptive' "means for people"
+like "$OUT" $'\nmean of 2 traces:\n.*TRACES\n.*10 % lru    adaptive[^\n]* 2$' "means for people"
+run "$DMTIER" sim --policy lru --keep fill --size 10%,1% --block-size 64k mail.dmt zipf.dmt
+like "$OUT" $'64 KiB +1 % lru    fill [^\n]* 1\n?' "... say of how many traces they are"
+like "$OUT" $'\n-: not simulated, as such an SSD is smaller than a block\n' "... and what - is"
+run "$DMTIER" sim --policy lru --keep fill --size 10%,1%,0.00005% --json mail.dmt zipf.dmt
+is "$(field '.mean | map(.traces) | join(" ")')" "2 1 0" "... also as JSON"
+is "$(field '.mean | map(.ssd_percent) | join(" ")')" "10 1 5e-05" "... whose shares are what was asked for"
+dmtier_is 16 "a trace given twice" sim mail.dmt zipf.dmt mail.dmt
+like "$ERR" "mail.dmt is named twice: name each trace once" "... is refused"
+dmtier_is 16 "... nor by another name" sim mail.dmt ./mail.dmt
+like "$ERR" "mail.dmt and ./mail.dmt are the same trace" "... which is told"
 dmtier_is 8 "the second trace is bad" sim --json --policy lru mail.dmt empty
 json_ok "... what was found before it is good JSON"
 
@@ -148,6 +179,13 @@ run "$DMTIER" sim --policy clock2q --keep fill --mrc x.svg --json mail.dmt
 json_ok "--mrc with JSON"
 is "$(field '.traces[0].curves[0].points | [.[].slow_accesses_per_100] | .[0] > .[-1]')" true "... has the points"
 is "$(field '.traces[0].curves[0] | (.points | length) - ([.points[].ssd_bytes] - [.worth_bytes] | length)')" 1 "... one of which is worth buying"
+for b in 4k,256k 256k,4k 4k; do
+	run "$DMTIER" sim --policy clock2q --keep populate --mrc x.svg --json --block-size $b mail.dmt
+	points[${#points[@]}]=$(field '.traces[0].curves[] | select(.label | contains("4 KiB")) | [.points[] | "\(.)"] | join(" ")')
+done
+is "${points[0]}" "${points[2]}" "a curve is the same beside one of larger blocks"
+is "${points[1]}" "${points[2]}" "... in any order"
+like "${points[2]}" '"ssd_bytes":[0-9]{5},' "... and has sizes for its own blocks"
 # pages that nobody asks for again
 { echo "time_us,op,sector,sectors"; seq -f "%.0f" 0 100000 40000000 | sed 's/.*/0,R,&,8/'; } >once.csv
 run "$DMTIER" sim --policy clock2q --keep populate --mrc x.svg once.csv

@@ -107,6 +107,7 @@ int trace_write(const struct sim_trace *t, const char *format, FILE *out)
 		last = q->time_us;
 	}
 	if (f == 3)
-		fprintf(out, "CPU0 (sdb):\n Reads Queued:  1, 4KiB\t Writes Queued:  2, 8KiB\n\nTotal (sdb):\n x\n");
+		fprintf(out, "CPU0 (sdb):\n Reads Queued:  1, 4KiB\t Writes Queued:  2, 8KiB\n\n"
+			"Total (sdb):\n Read Merges:  0, 0KiB\n");
 	return ferror(out) ? -EIO : 0;
 }

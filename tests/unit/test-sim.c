@@ -114,7 +114,12 @@ static void test_fill(void)
 	sim_trace_clear(&t);
 	add(&t, 0, false, 3, 1);
 	add(&t, 1, true, 1, 1);
+	is(run(&t, "lru", SIM_KEEP_POPULATE, 1).mean_extent, 0, "nothing is filled: no extent");
+	sim_run(&t, &(struct sim_options){ .policy = "lru", .block_sectors = BLOCK, .nr_slots = 1,
+					   .keep = SIM_KEEP_FILL, .extent_sectors = 64 }, &r, why);
+	is(r.mean_extent, 64, "the extent that was asked for");
 	r = run(&t, "lru", SIM_KEEP_FILL, 1);
+	is(r.mean_extent, BLOCK, "or the block is");
 	is(r.hits, 1, "a write to what was filled is a hit");
 	is(r.fast_bytes, (BLOCK + PAGE) * 512, "and written once more");
 	sim_trace_clear(&t);
@@ -230,24 +235,27 @@ static void test_ladder(void)
 static void test_curve(void)
 {
 	struct sim_curve c[2] = {
-		{ .label = "a<b&c\n", .slow = { 90, 80, 40, 21, 20 } },
-		{ .label = "flat", .slow = { 160, 99, 95, 91, 91 } },
+		{ .label = "a<b&c\n", .slow = { 90, 80, 40, 21, 20 },
+		  .ladder = { .bytes = { 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20 }, .nr = 5 } },
+		{ .label = "flat", .slow = { 160, 99, 95, 91, 91 },
+		  .ladder = { .bytes = { 2 << 20, 4 << 20, 8 << 20, 16 << 20, 32 << 20 }, .nr = 5 } },
 	};
-	struct sim_ladder l = { .bytes = { 1 << 20, 2 << 20, 4 << 20, 8 << 20, 16 << 20 }, .nr = 5 };
 	char buf[20000] = "";
 	FILE *out = fmemopen(buf, sizeof(buf), "w");
 
-	is(sim_curve_worth(&c[0], 5), 3, "nine tenths of what can be saved are worth it");
-	is(sim_curve_worth(&c[0], 3), 2, "by what the sizes at hand can save");
-	is(sim_curve_worth(&c[1], 5), -1, "nothing is if little can be saved");
-	sim_curve_svg(out, "t", &l, c, 2);
+	is(sim_curve_worth(&c[0]), 3, "nine tenths of what can be saved are worth it");
+	is(sim_curve_worth(&c[1]), -1, "nothing is if little can be saved");
+	sim_curve_svg(out, "t", c, 2);
 	fclose(out);
 	ok(strstr(buf, ">a&lt;b&amp;c?</text>"), "names are quoted");
 	ok(strstr(buf, ">4 MiB</text>") && strstr(buf, ">200</text>"), "axes reach as far as the curves");
-	ok(strstr(buf, "points=\"70.0,264.5") && strstr(buf, "660.0,401.0\"/>"), "a curve from left to right");
+	ok(strstr(buf, "points=\"70.0,264.5") && strstr(buf, "542.0,401.0\"/>"), "a curve from the left");
+	ok(strstr(buf, "points=\"188.0,128.0") && strstr(buf, "660.0,262."), "one with sizes of its own, to the right");
+	c[0].ladder.nr = 3;
+	is(sim_curve_worth(&c[0]), 2, "worth is by what the sizes at hand can save");
 	out = fmemopen(buf, sizeof(buf), "w");
-	l.nr = 1;
-	sim_curve_svg(out, "t", &l, c, 1);
+	c[0].ladder.nr = 1;
+	sim_curve_svg(out, "t", c, 1);
 	fclose(out);
 	ok(strstr(buf, "points=\"365.0,89.0\""), "a single point is in the middle");
 }

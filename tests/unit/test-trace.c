@@ -76,6 +76,7 @@ struct text_case {
 
 #define BLK(time, action, rest)	"  8,0    1        7     " time "   697  " action "  " rest " [kjournald]\n"
 #define CSV			"time_us,op,sector,sectors\n"
+#define BOM			"\xef\xbb\xbf"
 #define V2			"fio version 2 iolog\n"
 #define V3			"fio version 3 iolog\n"
 #define COLUMNS			":1: the first line must name the columns time_us, op, and sector and sectors or offset and bytes"
@@ -102,7 +103,7 @@ static const struct text_case texts[] = {
 	{ BLK("0.1", "D", "R 36 (12 00 00)") BLK("0.2", "m", "N cfq ?") BLK("0.3", "D", "R 1 + 1"), NULL, 1, 1, 0 },
 	{ BLK("0.1", "Q", "R 8 + 8") "CPU0 (sda):\n Reads Queued: 1\n\nTotal (sda):\n x\n" BLK("0.2", "Q", "R 8 + 8"),
 	  NULL, 2, 16, 100000 },
-	{ BLK("0.1", "Q", "R 8 + 8") "rubbish\n", ":2: no line of blkparse: 'rubbish'", 0, 0, 0 },
+	{ BLK("0.1", "C", "R 8 + 8") "rubbish\n", ":2: no line of blkparse: 'rubbish'", 0, 0, 0 },
 	{ "8,0 1\n", ":1: the line ends before its action", 0, 0, 0 },
 	{ "8,0 1 2 0.1 3 Q\n", ":1: the line ends before the kind of request", 0, 0, 0 },
 	{ BLK("0.1", "Q", "R 8 8"), ":1: no '+' between sector and length", 0, 0, 0 },
@@ -117,6 +118,14 @@ static const struct text_case texts[] = {
 	{ BLK("0.1", "Q", "R 8 + 16777217"), ":1: a request of 16777217 sectors, which is more than 8 GiB", 0, 0, 0 },
 	{ BLK("0.1", "Q", "R 8 + 8") "8,16 1 2 0.2 3 Q R 8 + 8 [x]\n",
 	  ":2: a request of 8,16 after some of 8,0: choose one with --device", 0, 0, 0 },
+
+	/* also if the second one is told of otherwise */
+	{ BLK("0.1", "Q", "R 8 + 8") "8,16 1 2 0.2 3 C R 8 + 8 [0]\n",
+	  ":2: a request of 8,16 after some of 8,0: choose one with --device", 0, 0, 0 },
+	{ BLK("0.1", "C", "R 8 + 8") "8,16 1 2 0.2 3 Q R 8 + 8 [x]\n",
+	  ":2: a request of 8,16 after some of 8,0: choose one with --device", 0, 0, 0 },
+	{ "\a\x74\x61\x65........................................",
+	  ": what blktrace writes: make text of all its files with blkparse -i NAME -o FILE", 0, 0, 0 },
 
 	/* fio */
 	{ V2 "/f add\n/f open\n/f read 0 512\n/f write 1 512\n/f trim 0 4096\n/f sync 0 0\n/f close\n", NULL,
@@ -149,6 +158,12 @@ static const struct text_case texts[] = {
 	{ CSV "5,R,0x8,8\n", ":2: sector '0x8' is no number", 0, 0, 0 },
 	{ CSV "5,R,8,18446744073709551616\n", ":2: length '18446744073709551616' is too large", 0, 0, 0 },
 	{ CSV "9,R,8,8\n3,R,8,8\n9,R,8,8\n10,R,8,8\n", NULL, 4, 32, 1 },
+	{ BOM CSV "5,R,8,8\n", NULL, 1, 8, 0 },
+	{ BOM V3 "7 /f read 0 512\n", NULL, 1, 1, 0 },
+	{ BOM, ": no read or write in it", 0, 0, 0 },
+	{ "time_us;op;what, if any;sector;sectors\n", COLUMNS, 0, 0, 0 },
+	{ BOM "time_us;op;sector;sectors\r\n5;R;8;8\r\n7;W;16;8\r\n", NULL, 2, 16, 2 },
+	{ "time_us;op;sector;sectors\n5,R,8,8\n", ":2: time '5,R,8,8' is no number", 0, 0, 0 },
 };
 
 static bool ends_with(const char *text, const char *end)
@@ -191,6 +206,47 @@ static void test_devices(void)
 	sim_trace_clear(&t);
 	is(get(&t, "/h", why), -ENODATA, "a device that is not there");
 	ok(ends_with(why, ": no read or write of /h in it"), "is named");
+	put(CSV "5,R,8,8\n", strlen(CSV "5,R,8,8\n"));
+	is(get(&t, "8,0", why), -EINVAL, "none can be chosen of CSV");
+	ok(ends_with(why, ": --device 8,0 cannot be had: a trace as CSV names no devices, only blkparse's and fio's do"),
+	   "which is said");
+	put("DMT1", 4);
+	is(get(&t, "8,0", why), -EINVAL, "nor of DMT1");
+	ok(strstr(why, " a trace as DMT1 names no devices"), "which is said");
+}
+
+/* What is taken of a device does not depend on what there is of others. */
+static void test_actions(void)
+{
+	static const char text[] = BLK("0.1", "C", "R 8 + 8") "8,16 1 2 0.2 3 Q R 8 + 4 [x]\n" BLK("0.3", "C", "R 8 + 8")
+		"8,16 1 2 0.4 3 C R 8 + 4 [0]\n";
+	struct sim_trace t;
+	char why[TEXT_LEN];
+
+	put(text, strlen(text));
+	is(get(&t, "8,0", why), 0, "a device with completions only, beside another");
+	is(t.sectors, 16, "its own are taken");
+	sim_trace_clear(&t);
+	is(get(&t, "8,16", why), 0, "the other");
+	is(t.sectors, 4, "by what was queued");
+	sim_trace_clear(&t);
+}
+
+static void test_skipped(void)
+{
+	static const char text[] = BLK("0.1", "C", "R 8 + 8") BLK("0.1", "J", "R 8 + 8") BLK("0.1", "m", "N cfq")
+		BLK("0.1", "UT", "N [x] 1") BLK("0.1", "Q", "R? 8 + 8") BLK("0.2", "Q", "RA 8 + 4")
+		"CPU0 (sda):\n Reads Queued: 1, 4KiB\n\n rubbish\nTotal (sda):\n Skips: 0 forward (0 -   0.0%)\n"
+		"Input file sda.blktrace.0 added\n8,0\n";
+	struct sim_trace t;
+	char why[TEXT_LEN];
+
+	put(text, strlen(text));
+	is(get(&t, NULL, why), 0, "lines that make no sense");
+	is(t.nr, 1, "are left out");
+	is(t.skipped, 4, "and counted");
+	is(t.first_skipped, 2, "with the first of them");
+	sim_trace_clear(&t);
 }
 
 static void test_backwards(void)
@@ -325,6 +381,8 @@ int main(void)
 	test_formats();
 	test_texts();
 	test_devices();
+	test_actions();
+	test_skipped();
 	test_backwards();
 	test_lines();
 	test_dmt();

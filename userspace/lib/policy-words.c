@@ -38,7 +38,7 @@ static void add_help(unsigned int argc, char **argv, char *why)
 		why[used - 1] = '\0';
 }
 
-int policy_words_check(unsigned int argc, char **argv, char *why)
+int policy_words_try(unsigned int argc, char **argv, char *why)
 {
 	struct tier_policy *p;
 	const char *error = NULL;
@@ -48,11 +48,18 @@ int policy_words_check(unsigned int argc, char **argv, char *why)
 		tier_policy_chain_destroy(p);
 		return 0;
 	}
-	if (PTR_ERR(p) == -ENOENT)
-		return 0;
 	text_why(why, 0, "%s", error ? error : "the policy cannot be made");
+	if (PTR_ERR(p) == -ENOENT)
+		return -ENOENT;
 	add_help(argc, argv, why);
 	return -EINVAL;
+}
+
+int policy_words_check(unsigned int argc, char **argv, char *why)
+{
+	int r = policy_words_try(argc, argv, why);
+
+	return r == -ENOENT ? 0 : r;
 }
 
 /* ---- policies that come as modules of others ---- */

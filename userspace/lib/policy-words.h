@@ -4,6 +4,16 @@
 #define TIER_TOOLS_POLICY_WORDS_H
 
 /**
+ * policy_words_try() - can this policy be made here?
+ * @argc: number of words
+ * @argv: NAME [KEY VALUE]... [next NAME [KEY VALUE]...]...
+ * @why: TEXT_LEN bytes, what is wrong, and for -EINVAL the tunables of the policies named
+ *
+ * Return: 0; -ENOENT: one of them is not linked in; or -EINVAL.
+ */
+int policy_words_try(unsigned int argc, char **argv, char *why);
+
+/**
  * policy_words_check() - would this policy start?
  * @argc: number of words
  * @argv: NAME [KEY VALUE]... [next NAME [KEY VALUE]...]...

@@ -415,7 +415,7 @@ int sim_run(const struct sim_trace *trace, const struct sim_options *options, st
 		request(&s, &trace->request[i]);
 	}
 	tier_fill_stats(s.fill, &stats);
-	result->mean_extent = stats.mean_sectors;
+	result->mean_extent = options->keep == SIM_KEEP_ADAPTIVE ? stats.mean_sectors : fill_extent(&s, 0);
 	sim_exit(&s);
 	return r;
 }

@@ -61,7 +61,8 @@ struct sim_options {
  * @evicted_dirty: blocks evicted that had to be written back
  * @extra_kept: granules kept that nobody had asked for
  * @extra_used: of these, asked for later
- * @mean_extent: SIM_KEEP_ADAPTIVE: mean extent towards the end, in sectors
+ * @mean_extent: mean extent of fills, in sectors: SIM_KEEP_ADAPTIVE: towards the end; SIM_KEEP_FILL: the fixed one;
+ *	else 0
  */
 struct sim_result {
 	u64 requests;

@@ -21,10 +21,12 @@ struct sim_ladder {
 /**
  * struct sim_curve - one curve
  * @label: what it is of
- * @slow: for each size of the ladder, sim_slow_accesses()
+ * @ladder: its sizes
+ * @slow: for each of them, sim_slow_accesses()
  */
 struct sim_curve {
 	char *label;
+	struct sim_ladder ladder;
 	double slow[SIM_CURVE_POINTS];
 };
 
@@ -39,24 +41,21 @@ void sim_ladder_make(struct sim_ladder *ladder, u64 most, u64 unit);
 /**
  * sim_curve_worth() - the size that is worth buying
  * @curve: the curve
- * @nr: its points
  *
  * The smallest that saves nine tenths of the accesses that can be saved by any size of the curve.
  * Return: its number, or -1: no size saves 10 of 100.
  */
-int sim_curve_worth(const struct sim_curve *curve, unsigned int nr);
+int sim_curve_worth(const struct sim_curve *curve);
 
 /**
  * sim_curve_svg() - draw curves
  * @out: where to
  * @title: of the picture
- * @ladder: sizes
  * @curves: curves
  * @nr: how many, at least 1
  *
  * Errors are left in @out.
  */
-void sim_curve_svg(FILE *out, const char *title, const struct sim_ladder *ladder, const struct sim_curve *curves,
-		   unsigned int nr);
+void sim_curve_svg(FILE *out, const char *title, const struct sim_curve *curves, unsigned int nr);
 
 #endif /* TIER_SIM_CURVE_H */

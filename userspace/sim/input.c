@@ -134,6 +134,15 @@ int input_device(struct input *in, const char *device)
 	return 1;
 }
 
+int input_no_device(struct input *in, const char *format)
+{
+	if (!in->device)
+		return 0;
+	return text_why(in->why, -EINVAL,
+			"%s: --device %s cannot be had: a trace as %s names no devices, only blkparse's and fio's do",
+			in->name, in->device, format);
+}
+
 int input_request(struct input *in, u64 time_us, bool write, u64 sector, u64 sectors)
 {
 	struct sim_trace *t = in->trace;

@@ -120,6 +120,15 @@ int input_request(struct input *in, u64 time_us, bool write, u64 sector, u64 sec
  */
 int input_bytes(struct input *in, u64 time_us, bool write, u64 offset, u64 bytes);
 
+/**
+ * input_no_device() - refuse a choice of device for a format that names none
+ * @in: input
+ * @format: its name
+ *
+ * Return: 0 if none was chosen, else -EINVAL, with a sentence in @in->why.
+ */
+int input_no_device(struct input *in, const char *format);
+
 /* The formats.  Each reads all of it: 0, or -errno with a sentence in @in->why. */
 int read_dmt(struct input *in);
 int read_blkparse(struct input *in);

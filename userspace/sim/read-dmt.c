@@ -71,6 +71,9 @@ int read_dmt(struct input *in)
 	u32 len;
 	int r;
 
+	r = input_no_device(in, "DMT1");
+	if (r)
+		return r;
 	for (r = read_head(in, &nr, &end); !r && in->line < nr; input_skip(in, RECORD_BYTES)) {
 		in->line++;
 		r = input_peek(in, RECORD_BYTES, &p);

@@ -32,8 +32,17 @@ static void split(char *line, char **words)
  */
 enum { DEVICE, CPU, SEQUENCE, SECONDS, PID, ACTION, KIND, SECTOR, PLUS, SECTORS };
 
-/* A request shows up when it is queued, issued and completed.  One of these is taken: the first there is. */
+/*
+ * A request shows up when it is queued, issued and completed.  One of these is taken: the first that the device has
+ * any of.
+ */
 static const char actions[] = "CDQ";
+
+/* what else blkparse tells of requests, and what kinds of them there are */
+static const char * const other_actions[] = {
+	"A", "B", "F", "G", "I", "M", "P", "R", "S", "T", "U", "UT", "X", "d", "m", "r", "w",
+};
+static const char kinds[] = "ABDEFMNRSW";
 
 static bool is_event(const char *line)
 {
@@ -43,10 +52,38 @@ static bool is_event(const char *line)
 	return minor && isspace((unsigned char)line[major + 1 + minor]);
 }
 
-/* what blkparse says besides: files on top, sums at the end */
+/* what blkparse says besides: files on top, sums at the end, whose lines have a colon */
 static bool starts_sums(const char *line)
 {
 	return !strncmp(line, "CPU", 3) || !strncmp(line, "Total", 5) || !strncmp(line, "Input file", 10);
+}
+
+/* Damage that need not spoil the rest: the line is left out, and counted. */
+static void leave_out(struct input *in)
+{
+	if (!in->trace->skipped++)
+		in->trace->first_skipped = in->line;
+}
+
+static bool is_other_action(const char *action)
+{
+	unsigned int i;
+
+	for (i = 0; i < sizeof(other_actions) / sizeof(other_actions[0]); i++)
+		if (!strcmp(action, other_actions[i]))
+			return true;
+	return false;
+}
+
+/* All requests so far were told by a lesser action than this one is. */
+static void begin_again(struct input *in)
+{
+	struct sim_trace *t = in->trace;
+	u64 skipped = t->skipped, first = t->first_skipped;
+
+	sim_trace_clear(t);
+	t->skipped = skipped;
+	t->first_skipped = first;
 }
 
 /* seconds with a fraction to us */
@@ -85,11 +122,18 @@ static int read_event(struct input *in, char *line, const char **best)
 	split(line, words);
 	if (!words[ACTION])
 		return input_wrong(in, "the line ends before its action");
-	action = strchr(actions, words[ACTION][0]);
-	if (words[ACTION][1] || !action || action < *best)
+	action = words[ACTION][1] ? NULL : strchr(actions, words[ACTION][0]);
+	if (!action) {
+		if (!is_other_action(words[ACTION]))
+			leave_out(in);
 		return 0;
+	}
 	if (!words[KIND])
 		return input_wrong(in, "the line ends before the kind of request");
+	if (words[KIND][strspn(words[KIND], kinds)]) {
+		leave_out(in);
+		return 0;
+	}
 	/* discards and erasures, and flushes without data */
 	write = strchr(words[KIND], 'W');
 	if (strpbrk(words[KIND], "DE") || (!write && !strchr(words[KIND], 'R')) || !words[SECTOR] ||
@@ -110,13 +154,13 @@ static int read_event(struct input *in, char *line, const char **best)
 	/* preflushes */
 	if (!sectors)
 		return 0;
-	if (action > *best) {
-		sim_trace_clear(in->trace);
-		in->found[0] = '\0';
-		*best = action;
-	}
 	r = input_device(in, words[DEVICE]);
-	return r > 0 ? input_request(in, us, write, sector, sectors) : r;
+	if (r <= 0 || action < *best)
+		return r < 0 ? r : 0;
+	if (action > *best)
+		begin_again(in);
+	*best = action;
+	return input_request(in, us, write, sector, sectors);
 }
 
 int read_blkparse(struct input *in)
@@ -134,6 +178,8 @@ int read_blkparse(struct input *in)
 			sums = true;
 		} else if (!sums) {
 			r = input_wrong(in, "no line of blkparse: '%.40s'", line);
+		} else if (!strchr(line, ':')) {
+			leave_out(in);
 		}
 		if (r < 0)
 			return r;
@@ -234,7 +280,10 @@ int read_iolog(struct input *in)
 
 /* ---- CSV ---- */
 
-/* The first line names the columns, in any order; others may be there too. */
+/*
+ * The first line names the columns, in any order; others may be there too.  They stand between commas, or, as
+ * spreadsheets have it where the comma is the decimal point, semicolons.
+ */
 enum { TIME_US, OP, CSV_SECTOR, CSV_SECTORS, OFFSET, BYTES, NR_NAMES };
 
 static const char * const csv_names[NR_NAMES] = {
@@ -242,14 +291,14 @@ static const char * const csv_names[NR_NAMES] = {
 	[OFFSET] = "offset", [BYTES] = "bytes",
 };
 
-/* Cuts a line at its commas, into at most MAX_COLUMNS; gives their number. */
-static unsigned int split_csv(char *line, char **fields)
+/* Cuts a line at @separator, into at most MAX_COLUMNS; gives their number. */
+static unsigned int split_csv(char *line, const char *separator, char **fields)
 {
 	unsigned int n = 0;
 	char *field, *end;
 
 	while (line && n < MAX_COLUMNS) {
-		field = strsep(&line, ",");
+		field = strsep(&line, separator);
 		field += strspn(field, " \t");
 		end = field + strlen(field);
 		while (end > field && isspace((unsigned char)end[-1]))
@@ -260,10 +309,10 @@ static unsigned int split_csv(char *line, char **fields)
 }
 
 /* @at: number of each name's column, or -1 */
-static int read_head(struct input *in, char *line, int *at)
+static int read_head(struct input *in, char *line, const char *separator, int *at)
 {
 	char *fields[MAX_COLUMNS];
-	unsigned int n = split_csv(line, fields), i, k;
+	unsigned int n = split_csv(line, separator, fields), i, k;
 
 	for (k = 0; k < NR_NAMES; k++) {
 		at[k] = -1;
@@ -286,11 +335,11 @@ static int read_op(struct input *in, const char *op, bool *write)
 	return 0;
 }
 
-static int read_row(struct input *in, char *line, const int *at)
+static int read_row(struct input *in, char *line, const char *separator, const int *at)
 {
 	bool sectors = at[CSV_SECTOR] >= 0 && at[CSV_SECTORS] >= 0;
 	char *fields[MAX_COLUMNS], *value[NR_NAMES];
-	unsigned int n = split_csv(line, fields), i;
+	unsigned int n = split_csv(line, separator, fields), i;
 	u64 us, from, len;
 	bool write;
 	int r;
@@ -313,13 +362,15 @@ static int read_row(struct input *in, char *line, const int *at)
 
 int read_csv(struct input *in)
 {
+	const char *separator;
 	int at[NR_NAMES], r;
 	char *line;
 
-	r = input_line(in, &line);
+	r = input_no_device(in, "CSV") ?: input_line(in, &line);
 	if (r <= 0)
 		return r;
-	for (r = read_head(in, line, at); !r; r = read_row(in, line, at)) {
+	separator = strchr(line, ',') ? "," : ";";
+	for (r = read_head(in, line, separator, at); !r; r = read_row(in, line, separator, at)) {
 		r = input_line(in, &line);
 		if (r <= 0)
 			return r;

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 #include <libsmartcols.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "lib/print-table.h"
 #include "lib/text.h"
 #include "report.h"
+
+#define MAX_DIGITS	20	/* of a percentage, behind the point */
 
 const char * const sim_keep_names[SIM_NR_KEEPS] = {
 	[SIM_KEEP_COPY] = "copy",
@@ -27,7 +30,8 @@ void sim_cell_figures(struct sim_cell *cell, const struct sim_trace *trace)
 
 /* ---- for people ---- */
 
-enum { BLOCK, SSD, POLICY, KEEP, FIGURES, NR_COLUMNS = FIGURES + SIM_NR_FIGURES };
+/* TRACES is for means only. */
+enum { BLOCK, SSD, POLICY, KEEP, FIGURES, TRACES = FIGURES + SIM_NR_FIGURES, NR_COLUMNS };
 
 static const struct table_column columns[NR_COLUMNS] = {
 	[BLOCK] = { "BLOCK", SCOLS_FL_RIGHT },
@@ -40,6 +44,7 @@ static const struct table_column columns[NR_COLUMNS] = {
 	[FIGURES + SIM_WRITTEN] = { "SSD WRITTEN", SCOLS_FL_RIGHT },
 	[FIGURES + SIM_INSERTED] = { "INSERTED /1000", SCOLS_FL_RIGHT },
 	[FIGURES + SIM_BACK] = { "BACK /100", SCOLS_FL_RIGHT },
+	[TRACES] = { "TRACES", SCOLS_FL_RIGHT },
 };
 
 static void fill_line(struct libscols_line *line, const void *row)
@@ -65,9 +70,26 @@ static void fill_line(struct libscols_line *line, const void *row)
 	}
 }
 
-int sim_report_table(const struct sim_cell *cells, unsigned int nr)
+static void fill_mean(struct libscols_line *line, const void *row)
 {
-	return print_table(columns, NR_COLUMNS, cells, nr, sizeof(*cells), fill_line);
+	const struct sim_cell *cell = row;
+
+	fill_line(line, row);
+	scols_line_refer_data(line, TRACES, text_format("%u", cell->nr_traces));
+}
+
+int sim_report_table(const struct sim_cell *cells, unsigned int nr, bool mean)
+{
+	int r = print_table(columns, mean ? NR_COLUMNS : TRACES, cells, nr, sizeof(*cells),
+			    mean ? fill_mean : fill_line);
+	unsigned int i;
+
+	for (i = 0; !r && i < nr; i++)
+		if (!cells[i].options.nr_slots) {
+			printf("-: not simulated, as such an SSD is smaller than a block%s\n", mean ? " with all traces" : "");
+			break;
+		}
+	return r;
 }
 
 /* ---- JSON ---- */
@@ -86,7 +108,8 @@ static void put_counts(struct json *j, const struct sim_result *r)
 	json_u64(j, "evicted_dirty", r->evicted_dirty);
 	json_u64(j, "extra_granules_kept", r->extra_kept);
 	json_u64(j, "extra_granules_used", r->extra_used);
-	json_u64(j, "mean_extent_bytes", r->mean_extent * 512ULL);
+	if (r->mean_extent)
+		json_u64(j, "mean_extent_bytes", r->mean_extent * 512ULL);
 }
 
 static void put_figures(struct json *j, const double *figure)
@@ -99,7 +122,19 @@ static void put_figures(struct json *j, const double *figure)
 	json_real(j, "evicted_dirty_per_100", figure[SIM_BACK], 2);
 }
 
-void sim_report_json(struct json *j, const char *key, const struct sim_cell *cells, unsigned int nr)
+/* with as many digits as it takes, and no more */
+static void put_percent(struct json *j, double percent)
+{
+	char text[64];
+	int digits = 0;
+
+	do
+		snprintf(text, sizeof(text), "%.*f", digits, percent);
+	while (strtod(text, NULL) != percent && digits++ < MAX_DIGITS);
+	json_real(j, "ssd_percent", percent, digits);
+}
+
+void sim_report_json(struct json *j, const char *key, const struct sim_cell *cells, unsigned int nr, bool mean)
 {
 	unsigned int i;
 
@@ -109,11 +144,13 @@ void sim_report_json(struct json *j, const char *key, const struct sim_cell *cel
 		json_string(j, "policy", cells[i].options.policy);
 		json_u64(j, "block_bytes", cells[i].options.block_sectors * 512ULL);
 		if (cells[i].size.percent > 0)
-			json_real(j, "ssd_percent", cells[i].size.percent, 3);
+			put_percent(j, cells[i].size.percent);
 		if (cells[i].bytes || cells[i].size.bytes)
 			json_u64(j, "ssd_bytes", cells[i].bytes ? cells[i].bytes : cells[i].size.bytes);
 		json_string(j, "keep", sim_keep_names[cells[i].options.keep]);
 		json_bool(j, "simulated", cells[i].options.nr_slots);
+		if (mean)
+			json_u64(j, "traces", cells[i].nr_traces);
 		if (cells[i].result.requests)
 			put_counts(j, &cells[i].result);
 		if (cells[i].options.nr_slots)

@@ -35,6 +35,7 @@ struct sim_size {
  * @bytes: size of the fast device; 0 in a mean
  * @result: what was counted; empty in a mean
  * @figure: what is told
+ * @nr_traces: in a mean, of how many traces: those whose SSD was not smaller than a block; else 0
  */
 struct sim_cell {
 	struct sim_options options;
@@ -42,6 +43,7 @@ struct sim_cell {
 	u64 bytes;
 	struct sim_result result;
 	double figure[SIM_NR_FIGURES];
+	unsigned int nr_traces;
 };
 
 /* name of a way of keeping: "copy", ... */
@@ -55,13 +57,14 @@ extern const char * const sim_keep_names[SIM_NR_KEEPS];
 void sim_cell_figures(struct sim_cell *cell, const struct sim_trace *trace);
 
 /**
- * sim_report_table() - print cells on stdout
+ * sim_report_table() - print cells on stdout, and what it means if one has no figures
  * @cells: cells
  * @nr: how many
+ * @mean: they are means
  *
  * Return: 0 or -ENOMEM.
  */
-int sim_report_table(const struct sim_cell *cells, unsigned int nr);
+int sim_report_table(const struct sim_cell *cells, unsigned int nr, bool mean);
 
 /**
  * sim_report_json() - write cells as an array
@@ -69,7 +72,8 @@ int sim_report_table(const struct sim_cell *cells, unsigned int nr);
  * @key: of the array
  * @cells: cells
  * @nr: how many
+ * @mean: they are means
  */
-void sim_report_json(struct json *j, const char *key, const struct sim_cell *cells, unsigned int nr);
+void sim_report_json(struct json *j, const char *key, const struct sim_cell *cells, unsigned int nr, bool mean);
 
 #endif /* TIER_SIM_REPORT_H */

@@ -14,6 +14,13 @@
 
 #define PEEK_BYTES	512	/* enough to know a format by */
 
+/* programs that make files for Windows put it before UTF-8 */
+static const char byte_order_mark[] = "\xef\xbb\xbf";
+
+/* struct blk_io_trace begins with this and its version, 7, in the order of the machine's bytes */
+static const char blktrace_magic[] = "\x07\x74\x61\x65";
+static const char blktrace_magic_swapped[] = "\x65\x61\x74\x07";
+
 static const char zstd_magic[] = { '\x28', '\xb5', '\x2f', '\xfd' };
 
 /* ---- zstd ---- */
@@ -77,12 +84,21 @@ static int read_any(struct input *in)
 		"%s: neither text of blkparse nor an iolog of fio nor CSV with a head line nor DMT1";
 	const char *text;
 	int n = input_peek(in, PEEK_BYTES, &text);
-	size_t len = (size_t)n, line, digits;
+	size_t len, line, digits;
 
+	if (n > 0 && starts_with(text, (size_t)n, byte_order_mark)) {
+		input_skip(in, strlen(byte_order_mark));
+		n = input_peek(in, PEEK_BYTES, &text);
+	}
 	if (n < 0)
 		return n;
+	len = (size_t)n;
 	if (starts_with(text, len, "DMT1"))
 		return read_dmt(in);
+	if (starts_with(text, len, blktrace_magic) || starts_with(text, len, blktrace_magic_swapped))
+		return text_why(in->why, -EINVAL,
+				"%s: what blktrace writes: make text of all its files with blkparse -i NAME -o FILE",
+				in->name);
 	if (starts_with(text, len, "fio version"))
 		return read_iolog(in);
 	while (len && isspace((unsigned char)*text)) {
@@ -98,7 +114,7 @@ static int read_any(struct input *in)
 	if ((digits && digits < line && isblank((unsigned char)text[digits])) ||
 	    starts_with(text, len, "Input file") || starts_with(text, len, "CPU"))
 		return read_blkparse(in);
-	if (memchr(text, ',', line))
+	if (memchr(text, ',', line) || memchr(text, ';', line))
 		return read_csv(in);
 	return len ? text_why(in->why, -EINVAL, unknown, in->name) : 0;
 }

@@ -34,6 +34,8 @@ struct sim_request {
  * @end: highest sector touched plus one
  * @backwards: requests that were earlier than the one before, and have its time now
  * @first_backwards: line, or record, of the first of them
+ * @skipped: lines that made no sense and were left out
+ * @first_skipped: the first of them
  * @room: how many requests there is memory for
  */
 struct sim_trace {
@@ -44,6 +46,8 @@ struct sim_trace {
 	u64 end;
 	u64 backwards;
 	u64 first_backwards;
+	u64 skipped;
+	u64 first_skipped;
 	u64 room;
 };
 
