@@ -22,6 +22,8 @@
 #define MAX_LIST	32	/* policies, block sizes, sizes */
 #define MAX_PERCENT	1000.0
 #define MAX_DELAY_MS	3600000ULL
+#define USUAL_DELAY_MS	20U
+#define MIN_SIZE	4096U	/* bytes: the smallest block */
 #define MAX_EXTENT	2048U	/* sectors, as of the tunable fill_sectors */
 #define PAGE_SECTORS	8U
 #define USUAL_BLOCK	128U	/* sectors */
@@ -38,6 +40,7 @@
  * @nr_keeps: how many
  * @extent: of SIM_KEEP_FILL, in sectors; 0: the block
  * @delay_ms: of SIM_KEEP_COPY
+ * @delay_given: it is not the usual one
  * @unit: in which the footprint is counted, in sectors
  * @device: of the trace, or NULL
  * @svg: file for the curves, or NULL
@@ -54,6 +57,7 @@ struct sim_args {
 	unsigned int nr_keeps;
 	u32 extent;
 	u32 delay_ms;
+	bool delay_given;
 	u32 unit;
 	const char *device;
 	const char *svg;
@@ -95,6 +99,9 @@ static int add_policy(struct sim_args *a, const char *words)
 	unsigned int nr, i;
 	int r;
 
+	for (i = 0; i < a->nr_policies; i++)
+		if (!strcmp(a->policies[i], words))
+			return TOOL_CONTINUE;
 	if (a->nr_policies == MAX_LIST)
 		return too_many("policies");
 	copy = text_format("%s", words);
@@ -116,9 +123,27 @@ static int add_policy(struct sim_args *a, const char *words)
 
 static int add_block(struct sim_args *a, const char *word)
 {
-	if (a->nr_blocks == MAX_LIST)
-		return too_many("block sizes");
-	return block_size_parse(word, &a->blocks[a->nr_blocks++]) ? TOOL_USAGE : TOOL_CONTINUE;
+	unsigned int i = 0;
+	u32 sectors;
+
+	if (block_size_parse(word, &sectors))
+		return TOOL_USAGE;
+	while (i < a->nr_blocks && a->blocks[i] != sectors)
+		i++;
+	a->blocks[i] = sectors;		/* there are but nine sizes */
+	a->nr_blocks += i == a->nr_blocks;
+	return TOOL_CONTINUE;
+}
+
+/* takes the size that was read last, once */
+static int keep_size(struct sim_args *a)
+{
+	const struct sim_size *s = a->sizes, *last = &a->sizes[a->nr_sizes];
+
+	while (s < last && (s->percent != last->percent || s->bytes != last->bytes))
+		s++;
+	a->nr_sizes += s == last;
+	return TOOL_CONTINUE;
 }
 
 static int add_size(struct sim_args *a, const char *word)
@@ -131,21 +156,20 @@ static int add_size(struct sim_args *a, const char *word)
 	if (a->nr_sizes == MAX_LIST)
 		return too_many("sizes");
 	*s = (struct sim_size){ 0 };
-	a->nr_sizes++;
 	if (len && word[len - 1] == '%' && strspn(word, "0123456789.") == len - 1) {
 		s->percent = strtod(word, &end);
 		if (end == word + len - 1 && s->percent > 0 && s->percent <= MAX_PERCENT)
-			return TOOL_CONTINUE;
+			return keep_size(a);
 		text_error("SSD size '%s' is no percentage above 0%%, up to %.0f%%", word, MAX_PERCENT);
 		return TOOL_USAGE;
 	}
 	r = units_parse(word, 1, &s->bytes);
 	if (r == -EINVAL)
 		text_error("SSD size '%s' is neither a size such as 10g nor a percentage such as 5%%", word);
-	else if (r || !s->bytes || s->bytes > SIM_MAX_END * 512)
-		text_error("SSD size '%s' is not above 0 and up to 1e, which is 1 EiB", word);
+	else if (r || s->bytes < MIN_SIZE || s->bytes > SIM_MAX_END * 512)
+		text_error("SSD size '%s' is not from 4k to 1e (a percentage ends in %%)", word);
 	else
-		return TOOL_CONTINUE;
+		return keep_size(a);
 	return TOOL_USAGE;
 }
 
@@ -164,6 +188,17 @@ static int add_keep(struct sim_args *a, const char *word)
 	}
 	text_error("'%s' is none of copy, populate, fill, adaptive", word);
 	return TOOL_USAGE;
+}
+
+/* is this one asked for?  All are if none is. */
+static bool keeps(const struct sim_args *a, enum sim_keep keep)
+{
+	unsigned int i;
+
+	for (i = 0; i < a->nr_keeps; i++)
+		if (a->keeps[i] == keep)
+			return true;
+	return !a->nr_keeps;
 }
 
 /* an option that takes a list */
@@ -224,6 +259,7 @@ static int parse_option(struct sim_args *a, int o)
 	case EXTENT:
 		return parse_sectors("extent", optarg, MAX_EXTENT, &a->extent);
 	case DELAY:
+		a->delay_given = true;
 		return parse_delay(optarg, &a->delay_ms);
 	case FOOTPRINT:
 		return parse_sectors("unit", optarg, TIER_MAX_BLOCK_SECTORS, &a->unit);
@@ -302,7 +338,8 @@ static int count_slots(struct sim_run *s, const char *file, const struct sim_tra
 	for (i = 0; i < s->a->nr_blocks; i++) {
 		r = sim_max_slots(t, s->a->blocks[i], s->a->extent, &s->most[i]);
 		if (r)
-			return fail(file, r, r == -ENOMEM ? "out of memory" : "it touches too many blocks");
+			return fail(file, r, r == -ENOMEM ? "out of memory" :
+				    "it touches more blocks than an SSD can hold: use a larger --block-size");
 	}
 	return TOOL_OK;
 }
@@ -361,13 +398,15 @@ static void tell_worth(const struct sim_curve *c)
 		       c->label, all, c->slow[last]);
 		return;
 	}
-	printf("%s: an SSD of %s is worth buying: it leaves %.1f of 100 accesses of the hard disk; ", c->label,
-	       text_size(l->bytes[at], size), c->slow[at]);
+	printf("%s: an SSD of %s%s is worth buying: it leaves %.1f of 100 accesses of the hard disk", c->label,
+	       text_size(l->bytes[at], size), at == last ? ", for all blocks touched," : "", c->slow[at]);
 	if (at >= 2)
-		printf("half of it %.1f, ", c->slow[at - 2]);
+		printf("; half of it %.1f", c->slow[at - 2]);
 	if (at + 2 < last)
-		printf("twice as much %.1f, ", c->slow[at + 2]);
-	printf("one for all blocks touched (%s) %.1f\n", all, c->slow[last]);
+		printf("; twice as much %.1f", c->slow[at + 2]);
+	if (at < last)
+		printf("; one for all blocks touched (%s) %.1f", all, c->slow[last]);
+	printf("\n");
 }
 
 static void put_curve(struct json *j, const struct sim_curve *c)
@@ -677,7 +716,7 @@ static int run_sim(int argc, char **argv)
 		{ "json", no_argument, NULL, JSON },
 		TOOL_OPTIONS
 	};
-	struct sim_args a = { .delay_ms = 20, .unit = PAGE_SECTORS };
+	struct sim_args a = { .delay_ms = USUAL_DELAY_MS, .unit = PAGE_SECTORS };
 	int o, code = TOOL_CONTINUE;
 
 	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1)
@@ -692,6 +731,14 @@ static int run_sim(int argc, char **argv)
 	}
 	if (code == TOOL_CONTINUE && a.svg && argc - optind > 1) {
 		text_error("--mrc draws the curves of one trace");
+		code = TOOL_USAGE;
+	}
+	if (code == TOOL_CONTINUE && a.extent && !keeps(&a, SIM_KEEP_FILL)) {
+		text_error("--extent changes nothing without --keep fill");
+		code = TOOL_USAGE;
+	}
+	if (code == TOOL_CONTINUE && a.delay_given && !keeps(&a, SIM_KEEP_COPY)) {
+		text_error("--delay changes nothing without --keep copy");
 		code = TOOL_USAGE;
 	}
 	if (code == TOOL_CONTINUE)

@@ -18,6 +18,11 @@ static unsigned long long ull(u64 v)
 	return v;
 }
 
+static double per_slot(const struct tier_geometry *g, u64 bytes)
+{
+	return (double)bytes / (double)g->nr_slots;
+}
+
 static void print_json(const struct tier_geometry *g, u64 core, u64 policy, bool exact)
 {
 	struct json j;
@@ -32,6 +37,7 @@ static void print_json(const struct tier_geometry *g, u64 core, u64 policy, bool
 	json_u64(&j, "memory_core_bytes", core);
 	json_u64(&j, "memory_policy_bytes", policy);
 	json_bool(&j, "memory_policy_exact", exact);
+	json_real(&j, "memory_bytes_per_slot", per_slot(g, core + policy), 1);
 	json_end(&j);
 }
 
@@ -45,8 +51,8 @@ static void print_text(const struct tier_geometry *g, u64 core, u64 policy, bool
 	if (g->exclusive)
 		printf("size             %llu bytes (%s)\n", ull(g->nr_sectors * 512), text_size(g->nr_sectors * 512, a));
 	printf("metadata         %llu bytes (%s)\n", ull(meta), text_size(meta, a));
-	printf("kernel memory    %s, and %s%s for the policy\n", text_size(core, a),
-	       exact ? "" : "about ", text_size(policy, b));
+	printf("kernel memory    %s, and %s%s for the policy: %.1f bytes a slot in all\n", text_size(core, a),
+	       exact ? "" : "about ", text_size(policy, b), per_slot(g, core + policy));
 }
 
 /* a size, or what has one */

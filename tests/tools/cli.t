@@ -121,6 +121,11 @@ run "$DMTIER" size --json 8t 200t
 json_ok "JSON of size"
 [ "$(field '.memory_core_bytes + .memory_policy_bytes')" -le $((512 << 20)) ]
 ok $? "a huge SSD gets blocks that keep the memory in bounds"
+is "$(field '(.memory_core_bytes + .memory_policy_bytes) / .slots - .memory_bytes_per_slot | fabs <= 0.05')" true "... and memory for each slot"
+for b in 4k 64k; do
+	run "$DMTIER" size --json --block-size $b 1t 4t
+	is "$(field '.memory_bytes_per_slot < 32')" true "blocks of $b: less than 32 bytes for each of many slots"
+done
 
 # ---- status lines ----
 counters="read_hits 30 read_misses 10 write_hits 9 write_misses 1 commits 8"

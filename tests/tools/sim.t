@@ -135,9 +135,13 @@ usage "SSD size '0%' is no percentage" --size 0%
 usage "SSD size '1001%' is no percentage" --size 1001%
 usage "SSD size '1.2.3%' is no percentage" --size 1.2.3%
 usage "SSD size 'nan%' is neither" --size nan%
-usage "SSD size '99999999999999999999g' is not above 0 and up to 1e" --size 99999999999999999999g
-usage "SSD size '16e' is not above 0 and up to 1e" --size 16e
-usage "SSD size '0' is not above 0" --size 0
+usage "SSD size '99999999999999999999g' is not from 4k to 1e" --size 99999999999999999999g
+usage "SSD size '16e' is not from 4k to 1e" --size 16e
+usage "SSD size '5' is not from 4k to 1e \(a percentage ends in %\)" --size 5
+usage "extent changes nothing without --keep fill" --extent 64k --keep populate
+usage "delay changes nothing without --keep copy" --delay 20 --keep fill
+dmtier_is 0 "what is named twice" sim --policy lru --policy lru --block-size 64k,64k --size 1m,1m,5%,5% --keep fill,fill mail.dmt
+is "$(wc -l <<<"$OUT")" 4 "... is simulated once"
 usage "SSD size '' is neither" --size 5%,
 usage "'all' is none of copy, populate, fill, adaptive" --keep all
 usage "extent '2m' is not a power of two from 4k to 1m" --extent 2m
@@ -145,7 +149,7 @@ usage "delay '-1' is no number" --delay -1
 usage "delay '99999999999999999999' is no number" --delay 99999999999999999999
 usage "unit '1k' is not a power of two" --footprint 1k
 usage "draws the curves of one trace" --mrc x.svg mail.csv
-usage "more than 32 sizes" --size "$(seq -s, 33)"
+usage "more than 32 sizes" --size "$(seq -s, -f %gm 33)"
 
 # ---- several traces, JSON ----
 gen zipf 2000 dmt >zipf.dmt
