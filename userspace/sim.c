@@ -191,7 +191,7 @@ static int add_keep(struct sim_args *a, const char *word)
 }
 
 /* is this one asked for?  All are if none is. */
-static bool keeps(const struct sim_args *a, enum sim_keep keep)
+static bool has_keep(const struct sim_args *a, enum sim_keep keep)
 {
 	unsigned int i;
 
@@ -733,11 +733,11 @@ static int run_sim(int argc, char **argv)
 		text_error("--mrc draws the curves of one trace");
 		code = TOOL_USAGE;
 	}
-	if (code == TOOL_CONTINUE && a.extent && !keeps(&a, SIM_KEEP_FILL)) {
+	if (code == TOOL_CONTINUE && a.extent && !has_keep(&a, SIM_KEEP_FILL)) {
 		text_error("--extent changes nothing without --keep fill");
 		code = TOOL_USAGE;
 	}
-	if (code == TOOL_CONTINUE && a.delay_given && !keeps(&a, SIM_KEEP_COPY)) {
+	if (code == TOOL_CONTINUE && a.delay_given && !has_keep(&a, SIM_KEEP_COPY)) {
 		text_error("--delay changes nothing without --keep copy");
 		code = TOOL_USAGE;
 	}
