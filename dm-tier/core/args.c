@@ -416,6 +416,18 @@ static int next_count(struct words *w, const char *what, unsigned int *count)
 	return 0;
 }
 
+/* In a cache TIER_MISSING is a path as any other: there is no such device */
+static bool is_missing(const char *path)
+{
+	return !strcmp(path, TIER_MISSING);
+}
+
+/* Any number of tiers may be missing */
+static bool same_device(const char *a, const char *b)
+{
+	return !strcmp(a, b) && !is_missing(a);
+}
+
 static int parse_devices(struct tier_args *args, struct words *w)
 {
 	const char *twice = NULL;
@@ -431,9 +443,9 @@ static int parse_devices(struct tier_args *args, struct words *w)
 	if (!args->meta)
 		return -EINVAL;
 
-	if (!strcmp(args->fast, args->slow) || !strcmp(args->fast, args->meta))
+	if (same_device(args->fast, args->slow) || same_device(args->fast, args->meta))
 		twice = args->fast;
-	else if (!strcmp(args->slow, args->meta))
+	else if (same_device(args->slow, args->meta))
 		twice = args->slow;
 	if (!twice)
 		return 0;
@@ -502,9 +514,9 @@ static int feature_tier_dev(struct tier_args *args, struct words *w)
 	}
 	path = *w->argv++;
 	w->argc--;
-	twice = !strcmp(path, args->fast) || !strcmp(path, args->slow) || !strcmp(path, args->meta);
+	twice = same_device(path, args->fast) || same_device(path, args->slow) || same_device(path, args->meta);
 	for (i = 0; i < args->nr_tier_devs; i++)
-		twice |= !strcmp(path, args->tier_devs[i]);
+		twice |= same_device(path, args->tier_devs[i]);
 	if (twice) {
 		scnprintf(w->error, TIER_ERROR_LEN, "device %s is given twice: all devices must differ",
 			  show(&s, path));
@@ -571,6 +583,23 @@ static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
 	return -EINVAL;
 }
 
+/* Tiers that are missing: not all of them, and not the metadata */
+static int check_missing(struct tier_args *args, char *error)
+{
+	u32 i;
+
+	args->nr_missing = is_missing(args->fast) + is_missing(args->slow);
+	for (i = 0; i < args->nr_tier_devs; i++)
+		args->nr_missing += is_missing(args->tier_devs[i]);
+	if (is_missing(args->meta))
+		scnprintf(error, TIER_ERROR_LEN, "the metadata device is missing (" TIER_MISSING "): only tiers may be");
+	else if (args->nr_missing == args->nr_tier_devs + 2)
+		scnprintf(error, TIER_ERROR_LEN, "all tiers are missing (" TIER_MISSING "): at least one is needed");
+	else
+		return 0;
+	return -EINVAL;
+}
+
 /* Does all that was given belong to the mode?  @seen: the tunables among it, and SEEN_OF_TIERS */
 static int check_features(struct tier_args *args, u32 seen, char *error)
 {
@@ -606,7 +635,7 @@ static int check_features(struct tier_args *args, u32 seen, char *error)
 			  args->block_sectors);
 		return -EINVAL;
 	}
-	return check_tunables(&args->tunables, error);
+	return check_tunables(&args->tunables, error) ?: (tiered ? check_missing(args, error) : 0);
 }
 
 static int parse_features(struct tier_args *args, struct words *w)

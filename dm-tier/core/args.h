@@ -11,6 +11,7 @@
 #define TIER_MAX_POLICY_ARGS	64U
 #define TIER_ERROR_LEN		384U
 #define TIER_TUNABLES_LEN	768U	/* that tier_tunables_emit() needs at most */
+#define TIER_MISSING		"-"	/* in place of the path of a tier that is missing */
 
 /**
  * enum tier_kind - which of the two kinds of tier device; tunables and messages belong to one, or to both
@@ -145,6 +146,7 @@ int tier_mode_parse(const char *word, enum tier_mode *mode);	/* 0 or -EINVAL */
  * @tunables: of the core
  * @nr_tier_devs: further tiers
  * @tier_devs: their paths, fastest first
+ * @nr_missing: tiered mode: tiers with TIER_MISSING in place of a path, not all
  * @policy: name
  * @policy_argc: words that follow
  * @policy_argv: key value ..., possibly "next" NAME key value ...
@@ -163,6 +165,7 @@ struct tier_args {
 	struct tier_tunables tunables;
 	unsigned int nr_tier_devs;
 	const char *tier_devs[TIER_MAX_DEVS];
+	unsigned int nr_missing;
 	const char *policy;
 	unsigned int policy_argc;
 	char **policy_argv;
@@ -177,7 +180,7 @@ struct tier_args {
  *
  * <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* <policy> <#policy args> <key value>*
  * Refuses missing, extra, non-numeric, overflowing and repeated words, what does not belong to the mode, the same
- * path twice.
+ * path twice.  It does not know if the table is read-only, which one with missing tiers has to be.
  * Return: 0 or -EINVAL.
  */
 int tier_args_parse(struct tier_args *args, unsigned int argc, char **argv, char *error);

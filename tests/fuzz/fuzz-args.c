@@ -55,6 +55,11 @@ static void check_tunables_fit(const struct tier_tunables *t)
 	fuzz_assert(t->v[TIER_TUNE_SEQ_LANDING] < TIER_MAX_DEVS && t->v[TIER_TUNE_MIGRATION]);
 }
 
+static bool differ(const char *a, const char *b)
+{
+	return strcmp(a, b) || !strcmp(a, TIER_MISSING);
+}
+
 static void fuzz_table(unsigned int n)
 {
 	struct tier_args a;
@@ -65,13 +70,14 @@ static void fuzz_table(unsigned int n)
 	if (r)
 		return;
 	fuzz_assert(*a.fast && *a.slow && *a.meta && *a.policy);
-	fuzz_assert(strcmp(a.fast, a.slow) && strcmp(a.fast, a.meta) && strcmp(a.slow, a.meta));
+	fuzz_assert(differ(a.fast, a.slow) && differ(a.fast, a.meta) && differ(a.slow, a.meta));
 	fuzz_assert(a.block_sectors >= 8 && a.block_sectors <= 2048);
 	fuzz_assert(!(a.block_sectors & (a.block_sectors - 1)));
 	if (a.mode == TIER_MODE_TIERED)
-		fuzz_assert(a.block_sectors >= 128 && a.nr_tier_devs <= TIER_MAX_DEVS - 2 && !a.accept_new_fast);
+		fuzz_assert(a.block_sectors >= 128 && a.nr_tier_devs <= TIER_MAX_DEVS - 2 && !a.accept_new_fast &&
+			    a.nr_missing < a.nr_tier_devs + 2 && strcmp(a.meta, TIER_MISSING));
 	else
-		fuzz_assert(a.mode < TIER_MODE_TIERED && !a.nr_tier_devs);
+		fuzz_assert(a.mode < TIER_MODE_TIERED && !a.nr_tier_devs && !a.nr_missing);
 	fuzz_assert(a.tunables.kind == tier_mode_kind(a.mode));
 	fuzz_assert(a.policy_argc <= TIER_MAX_POLICY_ARGS);
 	fuzz_assert(a.policy_argv + a.policy_argc == fuzz_words + n);

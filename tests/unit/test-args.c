@@ -144,6 +144,11 @@ static const struct {
 	{ DEVS " 128 31 tiered tier_dev 1 tier_dev 2 tier_dev 3 tier_dev 4 tier_dev 5 tier_dev 6 tier_dev 7 tier_dev 8 "
 	  "tier_dev 9 tier_dev 10 tier_dev 11 tier_dev 12 tier_dev 13 tier_dev 14 tier_dev 15 lru 0",
 	  "device 15 is one too many: at most 16 tiers" },
+	{ "- - /dev/meta 128 1 tiered lru 0", "all tiers are missing (-): at least one is needed" },
+	{ "- - /dev/meta 128 5 tiered tier_dev - tier_dev - lru 0", "all tiers are missing (-)" },
+	{ "/dev/ssd /dev/hdd - 128 1 tiered lru 0", "the metadata device is missing (-): only tiers may be" },
+	{ "/dev/ssd - - 128 1 tiered lru 0", "the metadata device is missing (-)" },
+	{ "- /dev/hdd /dev/hdd 128 1 tiered lru 0", "device /dev/hdd is given twice" },
 	{ DEVS " 128 2 tiered accept_new_fast lru 0", "feature accept_new_fast belongs to the cache modes" },
 	{ DEVS " 128 3 tiered dirty_high 60 lru 0",
 	  "dirty_high belongs to the cache modes: tiered mode has idle_ms, migration_rate, commit_ms, max_errors, "
@@ -352,6 +357,13 @@ static void test_accepted_tiered(void)
 	is(tier_free_low(&a.tunables, 15), 6, "free_low of a tier with a free_high of its own");
 	is(tier_free_high(&a.tunables, 15), 40, "free_high.15");
 	is(tier_free_high(&a.tunables, 1), 10, "free_high of another");
+	ok(!a.nr_missing, "none is missing");
+	ok(!parse(&a, "- /dev/hdd /dev/meta 128 1 tiered lru 0") && a.nr_missing == 1, "the first tier is missing");
+	is_str(a.fast, TIER_MISSING, "in place of its path");
+	ok(!parse(&a, "/dev/ssd - /dev/meta 128 1 tiered lru 0") && a.nr_missing == 1, "the second one is");
+	ok(!parse(&a, "- - /dev/meta 128 7 tiered tier_dev - tier_dev /dev/x tier_dev - lru 0") && a.nr_missing == 4,
+	   "all but one are");
+	ok(!parse(&a, "/dev/ssd - /dev/meta 128 0 lru 0") && !a.nr_missing, "in a cache it is a path as any other");
 }
 
 static void test_modes(void)
