@@ -7,6 +7,8 @@
  *
  *	match -> look what is in use -> headers of new tiers -> pages for their slots -> superblock
  *
+ * With a read-only table nothing may change, and each tier has to be in its place, or missing there.
+ *
  * The superblock is what counts: a power cut before it leaves the tiers as they were, and headers that no
  * superblock knows.
  */
@@ -168,6 +170,24 @@ static struct change *change_new(struct tier *t, struct tier_metadata *md)
 	return c;
 }
 
+/* a read-only table has to be what the metadata say; which tier is which is looked at by check_tiers() */
+static int check_same(struct tier *t, struct tier_metadata *md)
+{
+	const struct tier_geometry *g = &tier_metadata_sb(md)->geometry;
+
+	if (t->nr_devs != g->nr_devs) {
+		DMERR("%s: %u tiers in the table, %u in the metadata: read-only it can't change (- stands for a missing tier)",
+		      t->name, t->nr_devs, g->nr_devs);
+		return -EINVAL;
+	}
+	if (t->ti->len != g->nr_sectors) {
+		DMERR("%s: table is %llu sectors long, but the metadata are for %llu: read-only it can't grow", t->name,
+		      (unsigned long long)t->ti->len, g->nr_sectors);
+		return -EINVAL;
+	}
+	return 0;
+}
+
 /**
  * tier_check_tiers() - a first look at the table's tiers, in the constructor
  * @t: tiered
@@ -179,9 +199,13 @@ static struct change *change_new(struct tier *t, struct tier_metadata *md)
  */
 int tier_check_tiers(struct tier *t, struct tier_metadata *md)
 {
-	struct change *c = change_new(t, md);
-	int r = c ? plan(c) : -ENOMEM;
+	struct change *c;
+	int r;
 
+	if (t->readonly)
+		return check_same(t, md);
+	c = change_new(t, md);
+	r = c ? plan(c) : -ENOMEM;
 	kvfree(c);
 	return r;
 }
@@ -197,10 +221,13 @@ int tier_check_tiers(struct tier *t, struct tier_metadata *md)
  */
 int tier_change_tiers(struct tier *t, u64 *intent, bool *changed)
 {
-	struct change *c = change_new(t, t->md);
+	struct change *c;
 	int r;
 
 	*changed = false;
+	if (t->readonly)
+		return check_same(t, t->md);
+	c = change_new(t, t->md);
 	if (!c)
 		return -ENOMEM;
 	r = plan(c);

@@ -16,7 +16,7 @@ static bool uses(const struct tier *t, dev_t dev)
 	u32 i;
 
 	for (i = 0; i < t->nr_devs; i++)
-		if (t->devs[i].dm->bdev->bd_dev == dev)
+		if (!tier_dev_missing(&t->devs[i]) && t->devs[i].dm->bdev->bd_dev == dev)
 			return true;
 	return t->meta_dev->bdev->bd_dev == dev;
 }
@@ -38,7 +38,7 @@ static const char *conflict(struct tier *t, const u8 *uuid)
 		if (uses(o, t->meta_dev->bdev->bd_dev))
 			return "metadata device is in use by another active tier device";
 		for (i = 0; i < t->nr_devs; i++)
-			if (uses(o, t->devs[i].dm->bdev->bd_dev))
+			if (!tier_dev_missing(&t->devs[i]) && uses(o, t->devs[i].dm->bdev->bd_dev))
 				return tier_exclusive(t) ? "a data device is in use by another active tier device" :
 				       i ? "slow device is in use by another active tier device" :
 					   "fast device is in use by another active tier device";

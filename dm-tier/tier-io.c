@@ -30,6 +30,7 @@ enum step {
 	STEP_FILL,	/* to be queued for a fill */
 	STEP_ZERO,	/* reads as zeros, or writes zeros where zeros are: no device is needed */
 	STEP_NOSPC,	/* no slot can be had for it */
+	STEP_MISSING,	/* it is on a tier that is missing */
 };
 
 /* what the policy is told after decide() */
@@ -539,7 +540,12 @@ static enum step decide_exclusive(struct tier_io *io, struct tier_stripe *s, boo
 	step = plan_exclusive(io, in_map, &mode);
 	if (step == STEP_ASK)
 		return step;
-	if (step == STEP_ZERO) {
+	if (t->readonly && step == STEP_GO) {	/* a read: it has a slot */
+		io->dev = tier_slot_dev(&t->g, io->slot);
+		if (tier_dev_missing(&t->devs[io->dev]))
+			step = STEP_MISSING;
+	}
+	if (step != STEP_GO) {
 		if (io->hold.state == TIER_HOLD_GRANTED)
 			__tier_hold_release(s, &io->hold);
 		return step;
@@ -836,6 +842,12 @@ static int process(struct tier_io *io, bool in_map)
 		if (!io_is_write(io))
 			zero_fill_bio(io_bio(io));
 		tier_io_complete(io, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
+	if (step == STEP_MISSING) {
+		tier_dev_error(t, &t->devs[io->dev], "read", io->start);
+		tier_count(t, TIER_STAT_READ_ERRORS, 1);
+		tier_io_complete(io, BLK_STS_IOERR);
 		return DM_MAPIO_SUBMITTED;
 	}
 	if (step == STEP_NOSPC) {
@@ -1200,6 +1212,10 @@ static int map_flush(struct tier_io *io)
 	bool commit = false;
 	u32 i;
 
+	if (t->readonly) {	/* nothing was written: who closes or unmounts it is not to be told of an error */
+		tier_io_complete(io, BLK_STS_OK);
+		return DM_MAPIO_SUBMITTED;
+	}
 	if (tier_health(t) >= TIER_HEALTH_RO)
 		return DM_MAPIO_KILL;
 	for (i = 0; i < t->nr_devs; i++) {

@@ -7,6 +7,8 @@
  *	open, check against the table -> claim -> check the fast device, or all tiers -> resize -> read all
  *	-> is the slow device the one we left? -> activate -> drop what can't be trusted
  *	-> a new fast device gets its header, now that no record claims anything of it
+ *
+ * With a read-only table it ends behind "read all", and nothing has been written.
  */
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
@@ -43,11 +45,39 @@ static int check_table(struct tier *t, const struct tier_sb *sb)
 	return 0;
 }
 
+/* all tiers must be there, each in its place; of a read-only table some may be missing */
+static int check_tiers(struct tier *t, struct tier_metadata *md)
+{
+	const struct tier_geometry *g = &tier_metadata_sb(md)->geometry;
+	const char *why;
+	u32 i;
+	int r;
+
+	for (i = 0; i < t->nr_devs; i++) {
+		if (tier_dev_missing(&t->devs[i]))
+			continue;
+		r = tier_metadata_check_dev(md, i, t->devs[i].dm->bdev, &why);
+		if (r == -ESTALE && g->devs[i].flags & TIER_DEV_NO_HEADER && t->accept_changed_slow) {
+			DMWARN("%s: tier %u: %s", t->name, i, why);
+		} else if (r) {
+			DMERR("%s: tier %u: %s", t->name, i, why);
+			return r == -EUCLEAN ? -ESTALE : r;
+		}
+		/* read-only: what it has grown is left alone.  Else tier_change_tiers() has looked */
+		if (t->devs[i].sectors < g->devs[i].sectors) {
+			DMERR("%s: tier %u has %llu sectors, but it had %llu", t->name, i,
+			      (unsigned long long)t->devs[i].sectors, g->devs[i].sectors);
+			return -ENOSPC;
+		}
+	}
+	return 0;
+}
+
 /**
  * tier_check_sb() - do these metadata belong to this table line?
  * @t: constructed
  *
- * A first look, in the constructor: reads the superblock and nothing else.
+ * A first look, in the constructor: reads the superblock, and what the tiers are, nothing else.
  * Context: may sleep.
  * Return: 0 or an error, with a message in the kernel log.
  */
@@ -60,7 +90,7 @@ int tier_check_sb(struct tier *t)
 		return PTR_ERR(md);
 	r = check_table(t, tier_metadata_sb(md));
 	if (!r && tier_exclusive(t))
-		r = tier_check_tiers(t, md);
+		r = tier_check_tiers(t, md) ?: (t->readonly ? check_tiers(t, md) : 0);
 	tier_metadata_close(md);
 	return r;
 }
@@ -521,24 +551,15 @@ static int check_fast(struct tier *t, bool *is_new)
 	return 0;
 }
 
-/* all tiers must be there, each in its place */
-static int check_tiers(struct tier *t)
+static void tell_missing(struct tier *t)
 {
-	const struct tier_geometry *g = &tier_metadata_sb(t->md)->geometry;
-	const char *why;
 	u32 i;
-	int r;
 
-	for (i = 0; i < t->nr_devs; i++) {
-		r = tier_metadata_check_dev(t->md, i, t->devs[i].dm->bdev, &why);
-		if (r == -ESTALE && g->devs[i].flags & TIER_DEV_NO_HEADER && t->accept_changed_slow) {
-			DMWARN("%s: tier %u: %s", t->name, i, why);
-		} else if (r) {
-			DMERR("%s: tier %u: %s", t->name, i, why);
-			return r == -EUCLEAN ? -ESTALE : r;
-		}
-	}
-	return 0;
+	DMINFO("%s: read-only, nothing is written to its devices", t->name);
+	for (i = 0; i < t->nr_devs; i++)
+		if (tier_dev_missing(&t->devs[i]))
+			DMWARN("%s: tier %u (UUID %pUb) is missing: the %d blocks on it can't be read", t->name, i,
+			       t->g.devs[i].uuid, atomic_read(&t->devs[i].used));
 }
 
 static int load(struct tier *t, u64 *intent)
@@ -570,7 +591,7 @@ static int load(struct tier *t, u64 *intent)
 		r = r ?: open_metadata(t);
 	}
 	if (!r && tier_exclusive(t))
-		r = check_tiers(t);
+		r = check_tiers(t, t->md);
 	if (r)
 		return r;
 	sb = tier_metadata_sb(t->md);
@@ -579,6 +600,12 @@ static int load(struct tier *t, u64 *intent)
 	r = read_metadata(t, intent);
 	if (!r && start.new_fast && atomic_read(&t->nr_dirty_slots))
 		r = refuse_new_fast(t, atomic_read(&t->nr_dirty_slots));
+	if (!r && t->readonly) {
+		tell_missing(t);
+		t->settled = t->mode;
+		t->loaded = true;
+		return 0;
+	}
 	r = r ?: check_slow(t, &start.drop) ?: go_live(t, intent, &start);
 	if (r)
 		return r;
@@ -630,7 +657,7 @@ int tier_reactivate(struct tier *t)
 		return refuse(t, r, why);
 	if (!tier_metadata_unchanged(t->md))
 		r = -ESTALE;
-	else if (!tier_metadata_active(t->md))
+	else if (!t->readonly && !tier_metadata_active(t->md))
 		r = activate(t, false, false);
 	/* else the stop failed: what is in core is newer than what is on the disk */
 	if (r)
@@ -669,7 +696,7 @@ static void take_fingerprints(struct tier *t, struct tier_fingerprint *fp)
 }
 
 /**
- * tier_stop() - clean stop: all is recorded, dirty data stay where they are
+ * tier_stop() - clean stop: all is recorded, dirty data stay where they are; of a read-only table nothing
  * @t: loaded, nothing under way
  *
  * Context: may sleep.  An error leaves the metadata not clean, which the next start copes with.
@@ -680,6 +707,10 @@ void tier_stop(struct tier *t)
 	int r;
 
 	lockdep_assert_held(&t->life_mutex);
+	if (t->readonly) {
+		tier_unclaim(t);
+		return;
+	}
 	r = tier_commit_final(t);
 	flush_work(&t->trim_work);
 	r = r ?: tier_flush_devices(t, NULL);	/* what that has discarded */

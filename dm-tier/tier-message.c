@@ -416,7 +416,7 @@ int tier_resume_evacuations(struct tier *t)
 	struct tier_job *job;
 	u32 i;
 
-	for (i = 0; tier_exclusive(t) && i < t->nr_devs; i++) {
+	for (i = 0; tier_exclusive(t) && !t->readonly && i < t->nr_devs; i++) {
 		if (!t->devs[i].evacuate || !atomic_read(&t->devs[i].used))
 			continue;
 		job = kzalloc(sizeof(*job), GFP_KERNEL);
@@ -723,6 +723,10 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 	if (!r && !READ_ONCE(t->live)) {
 		scnprintf(error, TIER_ERROR_LEN, "the device is suspended");
 		r = -EAGAIN;
+	}
+	if (!r && t->readonly && m.op != TIER_MSG_WHERE && m.op != TIER_MSG_STATS_RESET) {
+		scnprintf(error, TIER_ERROR_LEN, "the device is read-only: it takes where and stats reset, and nothing else");
+		r = -EROFS;
 	}
 	if (!r)
 		switch (m.op) {

@@ -80,7 +80,7 @@ static void emit_tiers(struct tier *t, char *result, unsigned int maxlen, unsign
 			DMEMIT(" %llu", sum);
 		}
 		DMEMIT(" %d %d %s", atomic_read(&d->pinned), atomic_read(&d->errors),
-		       READ_ONCE(d->failing) ? "failing" :
+		       tier_dev_missing(d) ? "missing" : READ_ONCE(d->failing) ? "failing" :
 		       !READ_ONCE(d->evacuate) ? "ok" : atomic_read(&d->used) ? "evacuating" : "empty");
 	}
 }
@@ -142,6 +142,12 @@ static unsigned int emit_policy(struct tier *t, char *result, unsigned int maxle
 	return sz;
 }
 
+/* as in the table line */
+static const char *path_of(const struct tier_dev *d)
+{
+	return tier_dev_missing(d) ? TIER_MISSING : d->dm->name;
+}
+
 static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 {
 	unsigned int sz = 0, words, i;
@@ -152,11 +158,11 @@ static void emit_table(struct tier *t, char *result, unsigned int maxlen)
 	tier_tunables_emit(&t->tune, false, text, sizeof(text), &words);
 	words += 2 * (t->nr_devs - 2) + mode + !t->discard_passdown + t->accept_changed_slow + t->accept_new_fast +
 		 t->accept_new_tier;
-	DMEMIT("%s %s %s %u %u", t->fast->dm->name, t->slow->dm->name, t->meta_dev->name, t->block_sectors, words);
+	DMEMIT("%s %s %s %u %u", path_of(t->fast), path_of(t->slow), t->meta_dev->name, t->block_sectors, words);
 	if (mode)
 		DMEMIT(" %s", tier_mode_name(t->mode));
 	for (i = 2; i < t->nr_devs; i++)
-		DMEMIT(" tier_dev %s", t->devs[i].dm->name);
+		DMEMIT(" tier_dev %s", path_of(&t->devs[i]));
 	if (!t->discard_passdown)
 		DMEMIT(" no_discard_passdown");
 	if (t->accept_changed_slow)
@@ -176,10 +182,10 @@ static void emit_ima(struct tier *t, char *result, unsigned int maxlen)
 
 	DMEMIT_TARGET_NAME_VERSION(t->ti->type);
 	DMEMIT(",fast_device=%s,slow_device=%s,metadata_device=%s,block_size=%u,mode=%s,policy=%s",
-	       t->fast->dm->name, t->slow->dm->name, t->meta_dev->name, t->block_sectors, tier_mode_name(t->mode),
+	       path_of(t->fast), path_of(t->slow), t->meta_dev->name, t->block_sectors, tier_mode_name(t->mode),
 	       t->policy ? t->policy->type->name : t->policy_words.argv[0]);
 	for (i = 2; i < t->nr_devs; i++)
-		DMEMIT(",tier_device_%u=%s", i, t->devs[i].dm->name);
+		DMEMIT(",tier_device_%u=%s", i, path_of(&t->devs[i]));
 	DMEMIT(";");
 }
 

@@ -36,7 +36,7 @@ void tier_event(struct tier *t)
  * @health: worse than now, else nothing happens
  * @why: for the log
  *
- * The only place that changes the health.  Context: any.
+ * The only place that changes the health of a target that is constructed.  Context: any.
  */
 void tier_set_health(struct tier *t, enum tier_health health, const char *why)
 {
@@ -83,7 +83,7 @@ void tier_dev_error(struct tier *t, struct tier_dev *d, const char *what, sector
 	}
 	DMERR_LIMIT("%s: tier %d: %s error, tier sector %llu", t->name, (int)(d - t->devs), what,
 		    (unsigned long long)sector);
-	if (many && !xchg(&d->failing, true)) {
+	if (many && !t->readonly && !xchg(&d->failing, true)) {
 		DMERR("%s: too many errors of tier %d: it gets nothing new for a minute", t->name,
 		      (int)(d - t->devs));
 		tier_event(t);
@@ -162,10 +162,13 @@ static void tick_work(struct work_struct *work)
 	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));
 }
 
+/* all of it is there to write, sooner or later: with a read-only table it never starts, and t->stopping stays true */
 static void start_background(struct tier *t)
 {
 	u32 i;
 
+	if (t->readonly)
+		return;
 	t->wb_token_time = jiffies;
 	t->mig_token_time = jiffies;
 	t->minute = jiffies;
@@ -234,10 +237,10 @@ static int open_device(struct tier *t, const char *what, const char *path, struc
 	if (r) {
 		*dev = NULL;
 		scnprintf(error, TIER_ERROR_LEN, "%s device %.80s can't be opened for %s: error %d", what, path,
-			  "reading and writing", r);
+			  t->readonly ? "reading" : "reading and writing", r);
 		return r;
 	}
-	if (bdev_read_only((*dev)->bdev)) {
+	if (!t->readonly && bdev_read_only((*dev)->bdev)) {
 		scnprintf(error, TIER_ERROR_LEN, "%s device %.80s is read-only", what, path);
 		return -EROFS;
 	}
@@ -275,8 +278,9 @@ static int check_overlap(struct tier *t, char *error)
 	for (i = 0; i < t->nr_devs; i++)
 		for (j = i + 1; j <= t->nr_devs; j++) {
 			bool meta = j == t->nr_devs;
+			struct dm_dev *other = meta ? t->meta_dev : t->devs[j].dm;
 
-			if (!overlap(t->devs[i].dm->bdev, meta ? t->meta_dev->bdev : t->devs[j].dm->bdev))
+			if (tier_dev_missing(&t->devs[i]) || !other || !overlap(t->devs[i].dm->bdev, other->bdev))
 				continue;
 			scnprintf(error, TIER_ERROR_LEN,
 				  "the %s and the %s device are the same or overlap: %u different ones are needed",
@@ -297,10 +301,12 @@ static int check_devices(struct tier *t, char *error)
 	if (r)
 		return r;
 	for (i = 0; i < t->nr_devs; i++) {
-		struct block_device *bdev = t->devs[i].dm->bdev;
+		struct tier_dev *d = &t->devs[i];
 
-		t->devs[i].sectors = bdev_nr_sectors(bdev);
-		lbs = max(lbs, bdev_logical_block_size(bdev) >> SECTOR_SHIFT);
+		if (tier_dev_missing(d))
+			continue;
+		d->sectors = bdev_nr_sectors(d->dm->bdev);
+		lbs = max(lbs, bdev_logical_block_size(d->dm->bdev) >> SECTOR_SHIFT);
 	}
 	if (!tier_exclusive(t) && t->ti->len > t->slow->sectors) {
 		scnprintf(error, TIER_ERROR_LEN, "table is %llu sectors long, the slow device has only %llu",
@@ -402,15 +408,38 @@ static int open_devices(struct tier *t, const struct tier_args *args, char *erro
 	for (i = 0; i < 2 + args->nr_tier_devs; i++) {
 		const char *path = !i ? args->fast : i == 1 ? args->slow : args->tier_devs[i - 2];
 
-		r = open_device(t, dev_name_of(t, i, what, sizeof(what)), path, &t->devs[i].dm, error);
-		if (r)
-			return r;
+		if (!tier_exclusive(t) || strcmp(path, TIER_MISSING)) {
+			r = open_device(t, dev_name_of(t, i, what, sizeof(what)), path, &t->devs[i].dm, error);
+			if (r)
+				return r;
+		}
 		t->devs[i].stats = alloc_percpu(struct tier_dev_stats);
 		if (!t->devs[i].stats)
 			return -ENOMEM;
 		t->nr_devs++;
 	}
 	return open_device(t, "metadata", args->meta, &t->meta_dev, error);
+}
+
+/* may the table be read-only, or has it to be? */
+static int check_readonly(struct tier *t, const struct tier_args *args, char *error)
+{
+	if (t->readonly && !tier_exclusive(t)) {
+		scnprintf(error, TIER_ERROR_LEN,
+			  "a cache needs a table that can be written: only a tiered device can be created read-only");
+		return -EROFS;
+	}
+	if (t->readonly && args->accept_new_tier) {
+		scnprintf(error, TIER_ERROR_LEN,
+			  "feature accept_new_tier needs a table that can be written, and this one is read-only");
+		return -EROFS;
+	}
+	if (!t->readonly && args->nr_missing) {
+		scnprintf(error, TIER_ERROR_LEN,
+			  "a missing tier (" TIER_MISSING ") needs a read-only table: dmsetup create --readonly");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 static int build(struct tier *t, const struct tier_args *args, char *error)
@@ -429,10 +458,12 @@ static int build(struct tier *t, const struct tier_args *args, char *error)
 	t->accept_changed_slow = args->accept_changed_slow;
 	t->accept_new_fast = args->accept_new_fast;
 	t->accept_new_tier = args->accept_new_tier;
-	if (!(dm_table_get_mode(t->ti->table) & TIER_MODE_BIT_WRITE)) {
-		scnprintf(error, TIER_ERROR_LEN, "the device can't be created read-only");
-		return -EROFS;
-	}
+	t->readonly = !(dm_table_get_mode(t->ti->table) & TIER_MODE_BIT_WRITE);
+	r = check_readonly(t, args, error);
+	if (r)
+		return r;
+	if (t->readonly)
+		atomic_set(&t->health, TIER_HEALTH_RO);
 	if (tier_exclusive(t))
 		r = tier_move_init(t);
 	r = r ?: open_devices(t, args, error) ?: check_devices(t, error);
@@ -582,7 +613,8 @@ static int tier_iterate_devices(struct dm_target *ti, iterate_devices_callout_fn
 	int r = 0;
 
 	for (i = 0; i < t->nr_devs && !r; i++)
-		r = fn(ti, t->devs[i].dm, 0, i && !tier_exclusive(t) ? ti->len : t->devs[i].sectors, data);
+		if (!tier_dev_missing(&t->devs[i]))
+			r = fn(ti, t->devs[i].dm, 0, i && !tier_exclusive(t) ? ti->len : t->devs[i].sectors, data);
 	return r;
 }
 

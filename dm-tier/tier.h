@@ -52,11 +52,11 @@
 
 struct tier;
 
-/* Worst one counts; only tier_set_health() changes it */
+/* Worst one counts; once the target is constructed only tier_set_health() changes it */
 enum tier_health {
 	TIER_HEALTH_RW,
 	TIER_HEALTH_DEGRADED,	/* the fast device fails: nothing new goes there */
-	TIER_HEALTH_RO,		/* a metadata write failed: no writes */
+	TIER_HEALTH_RO,		/* a metadata write failed, or the table is read-only: no writes */
 	TIER_HEALTH_FAIL,	/* nothing can be served */
 };
 
@@ -108,7 +108,7 @@ struct tier_dev_stats {
 
 /**
  * struct tier_dev - a data device
- * @dm: reference
+ * @dm: reference; NULL: a tier that is missing in a read-only table, requests to it fail
  * @sectors: size
  * @dirtied: acknowledged writes may be in its volatile cache.  Set after a write has completed and before
  *	it is acknowledged; cleared before a flush is sent
@@ -366,6 +366,7 @@ struct tier {
 	s64 __percpu *dirtying;		/* writes under way that were decided in writeback mode */
 	u32 block_sectors;		/* of the table line */
 	bool mode_given;
+	bool readonly;			/* so is the table, tiered: nothing is written to any device */
 	bool discard_passdown;
 	bool accept_changed_slow;
 	bool accept_new_fast;
@@ -517,6 +518,12 @@ static inline void tier_assert_locked(struct tier *t, tier_block_t block)
 static inline bool tier_exclusive(const struct tier *t)
 {
 	return t->mode == TIER_MODE_TIERED;
+}
+
+/* only in a read-only table */
+static inline bool tier_dev_missing(const struct tier_dev *d)
+{
+	return !d->dm;
 }
 
 static inline struct tier_dev *tier_slot_device(struct tier *t, tier_slot_t slot)

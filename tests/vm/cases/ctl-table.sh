@@ -114,7 +114,8 @@ dmsetup create --readonly rossd --table "0 32768 linear $SSD 0"
 bad "a read-only device below" "fast device /dev/mapper/rossd .*(read-only|can't be opened)" \
 	"/dev/mapper/rossd $HDD $META 128 0 lru 0"
 dmsetup remove rossd
-bad "created read-only" "read-only" "$D 128 0 lru 0" $LEN --readonly
+bad "created read-only" "a cache needs a table that can be written: only a tiered device" "$D 128 0 lru 0" $LEN --readonly
+bad "a missing device" "slow device - can't be opened" "$SSD - $META 128 0 lru 0"
 
 # 4096-byte sectors and an odd length
 DEV_LBS=4096 new_dev big 32
