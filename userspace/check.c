@@ -46,13 +46,13 @@ static int open_devices(struct check *c, char **paths)
 	int r;
 
 	if (c->nr > 1)
-		r = devices_identify(c->devs, c->nr, paths, c->why);
+		r = devices_identify(c->devs, c->nr, paths, true, c->why);
 	else
 		r = bdev_identify(&c->devs[DEV_META], paths[0], c->why);
 	if (!r)
 		r = devices_refuse_live(&c->devs[DEV_META], c->force, c->why);
 	for (i = 0; !r && i < MAX_DEVS; i++)
-		if (c->devs[i].path)
+		if (c->devs[i].path && !c->devs[i].missing)
 			r = bdev_open(&c->devs[i],
 				      c->clear && i == DEV_META ? BDEV_WRITE | BDEV_EXCLUSIVE : 0, c->why);
 	if (!r && c->nr > 1)
@@ -399,6 +399,8 @@ const struct verb verb_check = {
 "                       the device can start then, as after a power cut\n"
 "\n"
 "Exit code: 0 good, 1 the mark was taken off, 4 damage found, 8 could not be checked, or the devices don't belong\n"
-"together or can't be read, 16 usage, 32 cancelled, 64 written by a newer version.\n",
+"together or can't be read, 16 usage, 32 cancelled, 64 written by a newer version.\n"
+"\n"
+"- stands for a tier of a tiered device that is missing.\n",
 	.run = run_check,
 };

@@ -21,13 +21,13 @@ static int refuse_files(const struct bdev *devs, unsigned int nr, char *why)
 	unsigned int i;
 
 	for (i = 0; i < nr; i++)
-		if (!devs[i].is_block)
+		if (!devs[i].missing && !devs[i].is_block)
 			return text_why(why, -ENOTBLK, "%s %.400s is a file, not a block device",
 					device_name(i), devs[i].path);
 	return 0;
 }
 
-static int create_device(const char *name, char **paths, unsigned int nr, const struct table_options *opt)
+static int create_device(const char *name, char **paths, unsigned int nr, const struct table_options *opt, bool read_only)
 {
 	bool accept_new = table_feature(opt, "accept_new_fast") || table_feature(opt, "accept_new_tier");
 	char why[TEXT_LEN], uuid[37], *dm_uuid = NULL, *params = NULL;
@@ -46,8 +46,10 @@ static int create_device(const char *name, char **paths, unsigned int nr, const 
 		r = mapper_check_free(name, dm_uuid, why);
 	}
 	/* the kernel would say no more than that it is busy */
-	for (i = 0; !r && i < nr; i++)
+	for (i = 0; !r && i < nr; i++) {
 		r = devices_refuse_held(devs, i, why);
+		read_only |= devs[i].missing;
+	}
 	code = tool_exit_code(r);
 	if (!r) {
 		sectors = table_sectors(&a.sb, devs, nr, opt);
@@ -56,7 +58,7 @@ static int create_device(const char *name, char **paths, unsigned int nr, const 
 	}
 	devices_close(devs, nr);
 	if (code == TOOL_OK) {
-		r = mapper_create(name, dm_uuid, sectors, params, why);
+		r = mapper_create(name, dm_uuid, sectors, params, read_only, why);
 		code = tool_exit_code(r);
 	}
 	if (code != TOOL_OK)
@@ -69,17 +71,23 @@ static int create_device(const char *name, char **paths, unsigned int nr, const 
 
 static int run_create(int argc, char **argv)
 {
+	enum { READONLY = OPT_OWN };
 	static const struct option options[] = {
 		TABLE_OPTIONS,
+		{ "readonly", no_argument, NULL, READONLY },
 		TOOL_OPTIONS
 	};
 	struct table_options opt = { };
+	bool read_only = false;
 	char why[TEXT_LEN];
 	int o, code = TOOL_CONTINUE;
 
-	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1)
-		if (!table_option(&opt, o, optarg))
+	while (code == TOOL_CONTINUE && (o = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		if (o == READONLY)
+			read_only = true;
+		else if (!table_option(&opt, o, optarg))
 			tool_common_option(&verb_create, o, &code);
+	}
 	if (code == TOOL_CONTINUE && argc - optind < 1 + NR_DEVS) {
 		text_error("it takes a name and three devices, NAME SSD HDD METADATA, and perhaps further tiers behind them");
 		code = tool_usage(&verb_create);
@@ -91,16 +99,20 @@ static int run_create(int argc, char **argv)
 		code = TOOL_USAGE;
 	}
 	if (code == TOOL_CONTINUE)
-		code = create_device(argv[optind], argv + optind + 1, (unsigned int)(argc - optind - 1), &opt);
+		code = create_device(argv[optind], argv + optind + 1, (unsigned int)(argc - optind - 1), &opt,
+				     read_only);
 	table_options_free(&opt);
 	return code;
 }
 
 const struct verb verb_create = {
 	.name = "create",
-	.synopsis = TABLE_SYNOPSIS " NAME SSD HDD METADATA [TIER...]",
+	.synopsis = TABLE_SYNOPSIS " [--readonly] NAME SSD HDD METADATA [TIER...]",
 	.summary = "start a tier device",
-	.help = TABLE_HELP,
+	.help = TABLE_HELP
+"  --readonly       of a tiered device: write nothing, to none of its devices\n"
+"\n"
+TABLE_MISSING_HELP,
 	.run = run_create,
 };
 
@@ -109,7 +121,7 @@ const struct verb verb_create = {
 /**
  * struct last - what is known of a device just before it is removed
  * @dirty_bytes: what only the SSD has
- * @health: its word, "" if unknown
+ * @health: its word, "" if unknown, or created read-only: then it is in order
  */
 struct last {
 	uint64_t dirty_bytes;
@@ -133,7 +145,8 @@ static int look_at(const char *name, struct last *l, char *why)
 		/* a target that makes no sense must still be removable */
 		if (!status_parse(&s, line.params, why)) {
 			l->dirty_bytes = s.dirty_granules * s.granule_sectors * 512;
-			text_copy(l->health, sizeof(l->health), s.health);
+			if (!line.read_only)
+				text_copy(l->health, sizeof(l->health), s.health);
 		}
 		status_free(&s);
 	}

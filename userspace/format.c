@@ -711,7 +711,7 @@ static int run_steps(struct format *f)
 	unsigned int i;
 	int r;
 
-	r = devices_identify(f->devs, f->nr, f->paths, f->why);
+	r = devices_identify(f->devs, f->nr, f->paths, false, f->why);
 	for (i = 0; !r && i < sizeof(before) / sizeof(before[0]); i++)
 		r = before[i](f);
 	for (i = 0; !r && !f->dry_run && i < sizeof(writing) / sizeof(writing[0]); i++)

@@ -61,6 +61,6 @@ const struct verb verb_table = {
 	.name = "table",
 	.synopsis = TABLE_SYNOPSIS " SSD HDD METADATA [TIER...]",
 	.summary = "print the table line of a tier device",
-	.help = TABLE_HELP,
+	.help = TABLE_HELP "\n" TABLE_MISSING_HELP,
 	.run = run_table,
 };

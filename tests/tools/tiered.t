@@ -104,6 +104,27 @@ dmtier_is 0 "taken in" table --feature accept_new_tier t0 t1 meta t2 new
 like "$OUT" "^0 $sectors tier .* 6 tiered tier_dev t2 tier_dev new accept_new_tier " "... with the length that it has"
 run "$DMTIER" table --feature accept_new_tier --grow t0 t1 meta t2 new
 like "$OUT" "^0 $((sectors + 462 * 128)) tier" "... or as long as it can be"
+dmtier_is 0 "one that is missing" table t0 - meta t2
+like "$OUT" "^0 $sectors tier t0 - meta 128 3 tiered tier_dev t2 " "... has a - in the line"
+dmtier_is 0 "all but one" table - t1 meta -
+like "$OUT" "^0 $sectors tier - t1 meta 128 3 tiered tier_dev - " "... in their places"
+dmtier_is 16 "all of them" table - - meta -
+like "$ERR" "all tiers are missing \(-\)" "... is too many"
+dmtier_is 8 "the metadata" table t0 t1 - t2
+dmtier_is 8 "another in its place" table t0 t2 meta -
+like "$ERR" "t2 is tier 2, and stands where tier 1 belongs: where one is missing" "... says so"
+dmtier_is 8 "one that is not told" table t0 - meta
+like "$ERR" "2 tiers are given, and this tiered device has 3: each that is missing takes a -" "... says so"
+dmtier_is 8 "with one that is none of them" table --feature accept_new_tier t0 - meta new
+dmtier_is 16 "and to grow" table --grow t0 - meta t2
+like "$ERR" "--grow does not go with a missing tier" "... says so"
+dmtier_is 0 "check without one" check t0 - meta t2
+like "$OUT" "note: tier: tier 1 .* is missing, and 0 blocks are on it" "... tells which"
+dmtier_is 16 "create without a name" create --readonly t0 - meta
+dmtier_is 8 "create with files" create --readonly t t0 - meta t2
+like "$ERR" "SSD t0 is a file, not a block device" "... says so"
+dmtier_is 8 "no tier is missing when it is formatted" format --force --mode tiered t0 - meta t2
+like "$ERR" "-: No such file" "... it is a path there"
 dmtier_is 16 "a cache's mode" table --mode writeback t0 t1 meta t2
 like "$ERR" "mode writeback does not go with these metadata, which are those of a tiered device" "... says why"
 dmtier_is 16 "a cache's tunable" table --feature "dirty_high 60" t0 t1 meta t2
@@ -116,6 +137,9 @@ images 20M 64M 4M
 "$DMTIER" format --force ssd hdd meta >/dev/null
 dmtier_is 8 "further tiers for a cache" table ssd hdd meta t2
 like "$ERR" "of a cache, which has no further tiers" "... says so"
+dmtier_is 8 "a missing SSD of a cache" table - hdd meta
+like "$ERR" "meta holds the metadata of a cache: only a tier of a tiered device may be missing" "... says so"
+dmtier_is 8 "... for check, too" check ssd - meta
 dmtier_is 16 "mode tiered for a cache" table --mode tiered ssd hdd meta
 like "$ERR" "those of a cache" "... says so"
 

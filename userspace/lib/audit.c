@@ -383,17 +383,25 @@ static void audit_tier(struct walk *w, const struct bdev *dev, bool *found)
 static int audit_tiers(struct walk *w)
 {
 	bool found[TIER_MAX_DEVS] = { };
+	u32 i, nr_missing = 0;
 	char uuid[37];
-	u32 i;
 
 	if (!w->tiers[0])
 		return 0;
 	for (i = 0; w->tiers[i]; i++)
-		audit_tier(w, w->tiers[i], found);
+		if (w->tiers[i]->missing)
+			nr_missing++;
+		else
+			audit_tier(w, w->tiers[i], found);
 	for (i = 0; i < w->g->nr_devs; i++)
-		if (!found[i] && w->a->tier_used[i])
+		if (!found[i] && nr_missing) {
+			nr_missing--;
+			find(w->a, AUDIT_NOTE, "tier", -1, -1, "tier %u (%s) is missing, and %llu blocks are on it", i,
+			     text_uuid(w->g->devs[i].uuid, uuid), ull(w->a->tier_used[i]));
+		} else if (!found[i] && w->a->tier_used[i]) {
 			mismatch(w, "tier", "a tier is missing", "tier %u (%s) is not among the devices given, and %llu blocks are on it",
 				 i, text_uuid(w->g->devs[i].uuid, uuid), ull(w->a->tier_used[i]));
+		}
 	return 0;
 }
 

@@ -96,7 +96,7 @@ int audit_superblock(struct audit *a, const struct bdev *meta, char *why);
  * audit_run() - check everything
  * @a: result, to be freed with audit_free() in any case
  * @meta: metadata device, open
- * @data: data devices, open, fast to slow; NULL ends the list, or NULL: none
+ * @data: data devices, fast to slow, open unless they are missing; NULL ends the list, or NULL: none
  * @cancel: polled; non-zero ends the audit
  * @why: TEXT_LEN bytes
  *

@@ -21,6 +21,7 @@
  * @is_block: a block device, else a regular file
  * @direct: I/O goes past the page cache
  * @read_only: the device or file can't be written to
+ * @missing: there is none, @path is a word that says so, and all else has no meaning
  * @dev: device number of a block device, else of the file system
  * @ino: inode number of a file
  * @bytes: size, whole sectors
@@ -32,6 +33,7 @@ struct bdev {
 	bool is_block;
 	bool direct;
 	bool read_only;
+	bool missing;
 	dev_t dev;
 	ino_t ino;
 	uint64_t bytes;

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "core/args.h"
 #include "devices.h"
 #include "signature.h"
 #include "text.h"
@@ -31,7 +32,7 @@ void devices_data(const struct bdev *devs, unsigned int nr, const struct bdev **
 	data[i] = NULL;
 }
 
-int devices_identify(struct bdev *devs, unsigned int nr, char **paths, char *why)
+int devices_identify(struct bdev *devs, unsigned int nr, char **paths, bool missing, char *why)
 {
 	unsigned int i, j;
 	int r;
@@ -40,11 +41,16 @@ int devices_identify(struct bdev *devs, unsigned int nr, char **paths, char *why
 	for (i = 0; i < nr; i++)
 		devs[i].fd = -1;
 	for (i = 0; i < nr; i++) {
+		if (missing && i != DEV_META && !strcmp(paths[i], TIER_MISSING)) {
+			devs[i].path = paths[i];
+			devs[i].missing = true;
+			continue;
+		}
 		r = bdev_identify(&devs[i], paths[i], why);
 		if (r)
 			return r;
 		for (j = 0; j < i; j++)
-			if (bdev_overlap(&devs[i], &devs[j]))
+			if (!devs[j].missing && bdev_overlap(&devs[i], &devs[j]))
 				return text_why(why, -EINVAL,
 						"%s %s and %s %s are the same device or overlap",
 						device_name(j), paths[j], device_name(i),
@@ -90,6 +96,41 @@ static int which_tier(const struct bdev *dev, const struct tier_sb *sb, const bo
 	return r ? r : (int)TIER_MAX_DEVS;
 }
 
+static unsigned int nr_missing(const struct bdev *devs, unsigned int nr)
+{
+	unsigned int i, n = 0;
+
+	for (i = 0; i < nr; i++)
+		n += devs[i].missing;
+	return n;
+}
+
+/* the table is going to be read-only: it has to be what the metadata say */
+static int in_their_places(const struct bdev *devs, unsigned int nr, const struct tier_sb *sb, char *why)
+{
+	unsigned int i;
+	int tier;
+
+	if (nr - 1 != sb->geometry.nr_devs)
+		return text_why(why, -EINVAL,
+				"%u tiers are given, and this tiered device has %u: each that is missing takes a " TIER_MISSING,
+				nr - 1, sb->geometry.nr_devs);
+	for (i = 0; i + 1 < nr; i++) {
+		const struct bdev *dev = &devs[device_of_tier(i)];
+
+		if (dev->missing || sb->geometry.devs[i].flags & TIER_DEV_NO_HEADER)
+			continue;
+		tier = audit_find_tier(sb, dev, why);
+		if (tier < 0)
+			return tier;
+		if (tier != (int)i)
+			return text_why(why, -EINVAL,
+					"%.300s is tier %d, and stands where tier %u belongs: where one is missing (" TIER_MISSING "), the others have to be in their places",
+					dev->path, tier, i);
+	}
+	return 0;
+}
+
 /* tiers in any order; new ones if told so, and without those that are to be emptied: the kernel looks if they are */
 static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const struct tier_sb *sb, bool accept_new,
 			      char *why)
@@ -98,11 +139,17 @@ static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const st
 	bool found[TIER_MAX_DEVS + 1] = { };
 	char uuid[37];
 	unsigned int i;
-	int tier;
+	int tier = nr_missing(devs, nr) ? in_their_places(devs, nr, sb, why) : 0;
 
+	if (tier)
+		return tier;
 	for (i = 0; i + 1 < nr; i++) {
 		const struct bdev *dev = &devs[device_of_tier(i)];
 
+		if (dev->missing) {
+			found[i] = true;
+			continue;
+		}
 		tier = which_tier(dev, sb, found, accept_new, why);
 		if (tier < 0)
 			return tier;
@@ -143,6 +190,8 @@ static unsigned int find_metadata(const struct bdev *devs, unsigned int nr, stru
 
 	for (n = 0; n < nr; n++) {
 		i = n ? device_of_tier(n - 1) : DEV_META;
+		if (devs[i].missing)
+			continue;
 		if (!audit_superblock(a, &devs[i], ignored))
 			return i;
 		audit_free(a);
@@ -181,6 +230,12 @@ int devices_order(const struct bdev *devs, unsigned int nr, char *why)
 				"wrong order: it is SSD HDD METADATA, then further tiers, but %.300s holds the metadata",
 				devs[meta].path);
 	}
+	if (nr_missing(devs, nr)) {
+		audit_free(&a);
+		return text_why(why, -EINVAL,
+				"%.300s holds the metadata of a cache: only a tier of a tiered device may be missing (" TIER_MISSING ")",
+				devs[meta].path);
+	}
 	fast = find_fast(devs, &a.sb);
 	audit_free(&a);
 	if (meta == DEV_META && (fast == DEV_SSD || fast == NR_DEVS))
@@ -202,9 +257,10 @@ int devices_open_sb(struct bdev *devs, unsigned int nr, char **paths, bool accep
 	int r;
 
 	memset(a, 0, sizeof(*a));
-	r = devices_identify(devs, nr, paths, why);
+	r = devices_identify(devs, nr, paths, true, why);
 	for (i = 0; !r && i < nr; i++)
-		r = bdev_open(&devs[i], 0, why);
+		if (!devs[i].missing)
+			r = bdev_open(&devs[i], 0, why);
 	if (!r)
 		r = devices_order(devs, nr, why);
 	if (!r)
@@ -222,7 +278,7 @@ int devices_refuse_held(const struct bdev *devs, unsigned int i, char *why)
 {
 	char who[TEXT_LEN];
 
-	if (!bdev_holder(&devs[i], who))
+	if (devs[i].missing || !bdev_holder(&devs[i], who))
 		return 0;
 	return text_why(why, -EBUSY, "%s %.300s is in use: %.400s", device_name(i), devs[i].path, who);
 }

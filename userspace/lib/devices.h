@@ -33,7 +33,7 @@ static inline unsigned int device_of_tier(unsigned int tier)
 bool devices_count_is_right(int nr);
 
 /**
- * devices_data() - the data devices, fast to slow
+ * devices_data() - the data devices, fast to slow, also missing ones
  * @devs: devices
  * @nr: their number
  * @data: gets them, and NULL behind the last; MAX_DEVS
@@ -45,11 +45,12 @@ void devices_data(const struct bdev *devs, unsigned int nr, const struct bdev **
  * @devs: devices; devices_close() is allowed whatever comes back
  * @nr: their number
  * @paths: as many, kept
+ * @missing: TIER_MISSING may stand in place of a tier, else it is a path
  * @why: TEXT_LEN bytes
  *
  * Return: 0 or -errno.
  */
-int devices_identify(struct bdev *devs, unsigned int nr, char **paths, char *why);
+int devices_identify(struct bdev *devs, unsigned int nr, char **paths, bool missing, char *why);
 
 /**
  * devices_order() - refuse devices that say themselves that they belong in another order
@@ -58,7 +59,7 @@ int devices_identify(struct bdev *devs, unsigned int nr, char **paths, char *why
  * @why: TEXT_LEN bytes
  *
  * The metadata and the fast device of a tier device can be told, the slow device can't.  Tiers may come in any
- * order: what the kernel is given is what it makes of them.
+ * order: what the kernel is given is what it makes of them.  A cache can't have missing devices.
  * Return: 0, also if nothing can be told; -EINVAL.
  */
 int devices_order(const struct bdev *devs, unsigned int nr, char *why);
@@ -73,7 +74,7 @@ int devices_order(const struct bdev *devs, unsigned int nr, char *why);
  * @a: gets the superblock; to be freed with audit_free()
  * @why: TEXT_LEN bytes
  *
- * The devices may be in use.
+ * The devices may be in use.  Where a tier is missing all others have to be in their places.
  * Return: 0 or -errno; -EPROTONOSUPPORT for metadata of a newer version.
  */
 int devices_open_sb(struct bdev *devs, unsigned int nr, char **paths, bool accept_new, struct audit *a,

@@ -272,8 +272,10 @@ int mapper_status(const char *name, struct mapper_line *line, char *why)
 			r = text_why(why, -EMEDIUMTYPE, "%.300s is not a tier device", name);
 		else
 			line->params = text_format("%s", params ? params : "");
-		if (dm_task_get_info(task, &info))
+		if (dm_task_get_info(task, &info)) {
 			line->open_count = (unsigned int)info.open_count;
+			line->read_only = info.read_only;
+		}
 	}
 	dm_task_destroy(task);
 	return r;
@@ -387,7 +389,7 @@ int mapper_check_free(const char *name, const char *uuid, char *why)
 	return r;
 }
 
-int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
+int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params, bool read_only,
 		  char *why)
 {
 	struct dm_task *task;
@@ -398,6 +400,7 @@ int mapper_create(const char *name, const char *uuid, uint64_t sectors, const ch
 		return r;
 	log = open_kernel_log();
 	if (!dm_task_set_uuid(task, uuid) || !dm_task_set_add_node(task, DM_ADD_NODE_ON_CREATE) ||
+	    (read_only && !dm_task_set_ro(task)) ||
 	    !dm_task_add_target(task, 0, sectors, TARGET, params))
 		r = -ENOMEM;
 	else

@@ -15,11 +15,13 @@
  * @sectors: length of the device
  * @params: text behind the target's name, to be freed
  * @open_count: openers of the device
+ * @read_only: the device is
  */
 struct mapper_line {
 	uint64_t sectors;
 	char *params;
 	unsigned int open_count;
+	bool read_only;
 };
 
 /**
@@ -88,9 +90,10 @@ int mapper_check_free(const char *name, const char *uuid, char *why);
  * @uuid: of the device; the kernel allows it once
  * @sectors: length
  * @params: behind the target's name
+ * @read_only: so are the device and its table
  * @why: TEXT_LEN bytes
  */
-int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params,
+int mapper_create(const char *name, const char *uuid, uint64_t sectors, const char *params, bool read_only,
 		  char *why);
 
 /**

@@ -219,6 +219,11 @@ char *table_params(const struct tier_sb *sb, char **paths, unsigned int nr, cons
 			 opt->mode, sb->geometry.exclusive ? "tiered device" : "cache");
 		return NULL;
 	}
+	for (i = 0; opt->grow && i < nr; i++)
+		if (!strcmp(paths[i], TIER_MISSING)) {
+			text_why(why, 0, "--grow does not go with a missing tier (" TIER_MISSING "): the device is read-only then");
+			return NULL;
+		}
 	for (i = 0; i < NR_DEVS; i++)
 		line = quote(line, paths[i]);
 	line = text_append(line, "%u", sb->geometry.block_sectors);

@@ -51,6 +51,10 @@ enum {
 "  --grow           the HDD has grown, or there are more or larger tiers: so does the\n"	\
 "                   tier device\n"
 
+#define TABLE_MISSING_HELP						\
+"- stands for a tier of a tiered device that is missing: the device is read-only then, and its data on the other\n"	\
+"tiers can be read.\n"
+
 /* take an option; false if it is none of those above */
 bool table_option(struct table_options *opt, int option, const char *value);
 
