@@ -176,7 +176,7 @@ static int check_same(struct tier *t, struct tier_metadata *md)
 	const struct tier_geometry *g = &tier_metadata_sb(md)->geometry;
 
 	if (t->nr_devs != g->nr_devs) {
-		DMERR("%s: %u tiers in the table, %u in the metadata: read-only it can't change (- stands for a missing tier)",
+		DMERR("%s: %u tiers in the table, %u in the metadata: read-only it can't change (- is a missing one)",
 		      t->name, t->nr_devs, g->nr_devs);
 		return -EINVAL;
 	}

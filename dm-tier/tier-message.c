@@ -725,7 +725,7 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 		r = -EAGAIN;
 	}
 	if (!r && t->readonly && m.op != TIER_MSG_WHERE && m.op != TIER_MSG_STATS_RESET) {
-		scnprintf(error, TIER_ERROR_LEN, "the device is read-only: it takes where and stats reset, and nothing else");
+		scnprintf(error, TIER_ERROR_LEN, "the device is read-only: it takes where and stats reset only");
 		r = -EROFS;
 	}
 	if (!r)

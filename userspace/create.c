@@ -27,7 +27,8 @@ static int refuse_files(const struct bdev *devs, unsigned int nr, char *why)
 	return 0;
 }
 
-static int create_device(const char *name, char **paths, unsigned int nr, const struct table_options *opt, bool read_only)
+static int create_device(const char *name, char **paths, unsigned int nr, const struct table_options *opt,
+			 bool read_only)
 {
 	bool accept_new = table_feature(opt, "accept_new_fast") || table_feature(opt, "accept_new_tier");
 	char why[TEXT_LEN], uuid[37], *dm_uuid = NULL, *params = NULL;

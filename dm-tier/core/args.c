@@ -592,7 +592,7 @@ static int check_missing(struct tier_args *args, char *error)
 	for (i = 0; i < args->nr_tier_devs; i++)
 		args->nr_missing += is_missing(args->tier_devs[i]);
 	if (is_missing(args->meta))
-		scnprintf(error, TIER_ERROR_LEN, "the metadata device is missing (" TIER_MISSING "): only tiers may be");
+		scnprintf(error, TIER_ERROR_LEN, "metadata device is missing (" TIER_MISSING "): only tiers may be");
 	else if (args->nr_missing == args->nr_tier_devs + 2)
 		scnprintf(error, TIER_ERROR_LEN, "all tiers are missing (" TIER_MISSING "): at least one is needed");
 	else
