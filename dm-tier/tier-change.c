@@ -41,10 +41,15 @@ static int match(struct change *c)
 		struct tier_change *tier = &c->tiers[i];
 
 		tier->sectors = t->devs[i].sectors;
-		r = tier_metadata_find_dev(c->md, t->devs[i].dm->bdev, &why);
+		r = tier_metadata_find_dev(c->md, t->devs[i].dm->bdev, t->accept_changed_slow, &why);
 		if (r >= 0) {
 			tier->was = r;
 			continue;
+		}
+		if (r == -ESTALE) {
+			DMERR("%s: tier %u: %s; or it is the tier without header, written to by others (feature accept_changed_slow starts all the same)",
+			      t->name, i, why);
+			return r;
 		}
 		if (r != -ENODATA && r != -ENOENT) {
 			DMERR("%s: tier %u: %s", t->name, i, why);

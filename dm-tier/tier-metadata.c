@@ -246,20 +246,25 @@ int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_de
 	return h.generation < md->sb.generation ? -ESTALE : -EUCLEAN;
 }
 
-/* The device without header, if that is what it looks like; else @r, which says why it is no other. */
-static int find_headless(struct tier_metadata *md, struct block_device *bdev, int r)
+/* The device without header, if that is what it looks like; else -ESTALE or @r, which says why it is no other. */
+static int find_headless(struct tier_metadata *md, struct block_device *bdev, bool changed, int r)
 {
 	const struct tier_geometry *g = tier_md_geometry(md);
 	const char *ignored;
 	u32 i;
 
-	for (i = 0; i < g->nr_devs; i++)
-		if (g->devs[i].flags & TIER_DEV_NO_HEADER && !check_headless(md, i, bdev, &ignored))
+	for (i = 0; i < g->nr_devs; i++) {
+		int looks = g->devs[i].flags & TIER_DEV_NO_HEADER ? check_headless(md, i, bdev, &ignored) : r;
+
+		if (!looks || (looks == -ESTALE && changed))
 			return i;
+		if (looks == -ESTALE && r == -ENODEV)
+			r = looks;
+	}
 	return r;
 }
 
-int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, const char **why)
+int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, bool changed, const char **why)
 {
 	const struct tier_geometry *g = tier_md_geometry(md);
 	struct tier_dev_header h;
@@ -269,7 +274,7 @@ int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, 
 	*why = NULL;
 	r = read_dev_header(md, bdev, &h, why);
 	if (r == -ENODATA || r == -ENODEV)
-		return find_headless(md, bdev, r);
+		return find_headless(md, bdev, changed, r);
 	if (r)
 		return r;
 	if (memcmp(h.uuid, md->sb.uuid, sizeof(h.uuid))) {

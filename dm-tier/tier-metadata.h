@@ -90,13 +90,15 @@ int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_de
  * tier_metadata_find_dev() - which device is this?
  * @md: opened
  * @bdev: device
+ * @changed: the tier without header may have been written to by others since the last clean stop
  * @why: message
  *
  * Whatever its generation is: tier_metadata_check_dev() looks at that.
- * Return: its index in the superblock; -ENODEV foreign, -ENODATA blank, -ENOENT of this tier device, but none of its
- * devices (taken out, or about to be taken in), -EIO.
+ * Return: its index in the superblock; -ENODATA blank, -ENODEV foreign, -ESTALE foreign, or the tier without header with
+ * @changed, -ENOENT of this tier device, but none of its devices (taken out, or about to be taken in),
+ * -EIO.
  */
-int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, const char **why);
+int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, bool changed, const char **why);
 
 /**
  * tier_metadata_attach_dev() - take in a device: write its header, with the generation of now

@@ -143,7 +143,7 @@ static void tick_work(struct work_struct *work)
 	percpu_down_read(&t->config_sem);
 	if (!tier_exclusive(t))
 		policy_work(t, 0, t->policy);
-	for (i = 0; tier_exclusive(t) && t->devs[i].policy; i++)
+	for (i = 0; tier_exclusive(t) && tier_health(t) < TIER_HEALTH_RO && t->devs[i].policy; i++)
 		policy_work(t, i, t->devs[i].policy);
 	percpu_up_read(&t->config_sem);
 	if (time_after_eq(jiffies, t->minute + msecs_to_jiffies(MINUTE_MS))) {

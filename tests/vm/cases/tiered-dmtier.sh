@@ -76,6 +76,15 @@ ok "fsck" fsck.ext4 -fn "$T0"
 code 0 "keep" dmt keep t0 0
 is "$(tier 0 state)" ok "and used again"
 code 0 "remove" dmt remove t0
+dd if="$WORK/noise" of="$HDD" bs=512 count=1 oflag=direct status=none
+code 8 "create, when others have written to the disk" dmt create t0 "$SSD" "$HDD" "$META"
+like "$OUT" "written to by others.*accept_changed_slow" "is refused"
+code 8 "also with new tiers welcome" dmt create --feature accept_new_tier t0 "$SSD" "$HDD" "$META"
+code 0 "if they may have" dmt create --feature accept_changed_slow t0 "$SSD" "$HDD" "$META"
+ok "what they wrote is there" cmp -n 512 "$T0" "$WORK/noise"
+code 0 "remove" dmt remove t0
+code 0 "create as ever" dmt create t0 "$SSD" "$HDD" "$META"
+code 0 "remove" dmt remove t0
 
 # ---- a third tier, and one less ----
 ok "three tiers" fresh_tiers 64k 9 17 8 17

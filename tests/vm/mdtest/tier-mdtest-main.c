@@ -478,7 +478,7 @@ static int do_find_dev(struct mdtest *t, char **argv, struct answer *a)
 
 	if (to_u32(argv[1], &dev) || dev >= t->nr_devs)
 		return -EINVAL;
-	r = tier_metadata_find_dev(t->md, t->devs[dev]->bdev, &why);
+	r = tier_metadata_find_dev(t->md, t->devs[dev]->bdev, false, &why);
 	return r < 0 ? say(a, "%d %s", r, why) : say(a, "%d", r);
 }
 
