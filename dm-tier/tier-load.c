@@ -150,7 +150,7 @@ static int alloc_core(struct tier *t)
 	for (i = 0; i < t->nr_devs; i++) {
 		struct tier_dev *d = &t->devs[i];
 
-		tier_slot_list_init(&d->free);
+		tier_slot_list_init(&d->free, tier_exclusive(t));
 		d->nr_slots = t->g.devs[i].nr_slots;
 		d->kept = tier_exclusive(t) ? tier_kept_slots(d->nr_slots) : 0;
 		d->evacuate = t->g.devs[i].flags & TIER_DEV_EVACUATE;
@@ -160,7 +160,7 @@ static int alloc_core(struct tier *t)
 		atomic_set(&d->pinned, 0);
 		atomic_set(&d->leaving, 0);
 	}
-	tier_slot_list_init(&t->trim);
+	tier_slot_list_init(&t->trim, false);
 	return 0;
 }
 

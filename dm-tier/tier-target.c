@@ -355,7 +355,7 @@ static int init_queues(struct tier *t)
 	INIT_LIST_HEAD(&t->leaving);
 	INIT_LIST_HEAD(&t->starved);
 	INIT_LIST_HEAD(&t->trim_waiters);
-	tier_slot_list_init(&t->trim);
+	tier_slot_list_init(&t->trim, false);
 	INIT_WORK(&t->trim_work, tier_trim_work);
 	INIT_WORK(&t->io_work, tier_io_work);
 	INIT_WORK(&t->commit_work, tier_commit_work);

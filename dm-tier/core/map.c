@@ -30,7 +30,7 @@ int tier_map_init(struct tier_map *map, u32 nr_slots, u32 nr_granules, u32 max_s
 	map->bucket_bits = bucket_bits(nr_slots);
 	nr_buckets = 1U << map->bucket_bits;
 	map->stripe_mask = min(nr_buckets, max_stripes) - 1;
-	tier_slot_list_init(&map->free);
+	tier_slot_list_init(&map->free, false);
 	map->heads = kvmalloc_array(nr_buckets, sizeof(*map->heads), GFP_KERNEL);
 	if (!map->heads)
 		return -ENOMEM;
@@ -73,9 +73,25 @@ void tier_map_remove(struct tier_map *map, tier_slot_t slot)
 	tier_slot_set_granules(map, slot, 0, 0);
 }
 
+/*
+ * On a list by number, a slot's word is LISTED and the slot before it on the list.  That sets none of the flags, and
+ * is 0 as soon as the slot is on no list.
+ */
+#define LISTED		BIT_ULL(32)
+
+static void set_listed(struct tier_map *map, u32 slot, u64 word)
+{
+	if (slot != U32_MAX)
+		WRITE_ONCE(*tier_map_word(map, tier_to_slot(slot)), word);
+}
+
 void tier_map_put(struct tier_map *map, struct tier_slot_list *l, tier_slot_t slot)
 {
 	*tier_map_next(map, slot) = l->first;
+	if (l->by_number) {
+		set_listed(map, l->first, LISTED | tier_from_slot(slot));
+		set_listed(map, tier_from_slot(slot), LISTED | U32_MAX);
+	}
 	l->first = tier_from_slot(slot);
 	WRITE_ONCE(l->nr, l->nr + 1);
 }
@@ -87,6 +103,29 @@ tier_slot_t tier_map_take(struct tier_map *map, struct tier_slot_list *l)
 	if (slot == TIER_NO_SLOT)
 		return slot;
 	l->first = *tier_map_next(map, slot);
+	if (l->by_number) {
+		set_listed(map, l->first, LISTED | U32_MAX);
+		set_listed(map, tier_from_slot(slot), 0);
+	}
 	WRITE_ONCE(l->nr, l->nr - 1);
 	return slot;
+}
+
+bool tier_map_take_slot(struct tier_map *map, struct tier_slot_list *l, tier_slot_t slot)
+{
+	u64 word = READ_ONCE(*tier_map_word(map, slot));
+	u32 before = word, next;
+
+	/* of a mapped slot it is above that: it has a flag */
+	if (word >> 32 != LISTED >> 32)
+		return false;
+	next = *tier_map_next(map, slot);
+	if (before == U32_MAX)
+		l->first = next;
+	else
+		*tier_map_next(map, tier_to_slot(before)) = next;
+	set_listed(map, next, LISTED | before);
+	set_listed(map, tier_from_slot(slot), 0);
+	WRITE_ONCE(l->nr, l->nr - 1);
+	return true;
 }

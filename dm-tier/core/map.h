@@ -42,16 +42,23 @@ struct tier_slot32 {
 	u64 dirty;
 };
 
-/* Unmapped slots, chained: a stack */
+/**
+ * struct tier_slot_list - unmapped slots, chained: a stack
+ * @first: the one to be taken next
+ * @nr: how many
+ * @by_number: chained both ways, so that a certain slot can be taken, too; each slot can be on one such list only
+ */
 struct tier_slot_list {
 	u32 first;
 	u32 nr;
+	bool by_number;
 };
 
-static inline void tier_slot_list_init(struct tier_slot_list *l)
+static inline void tier_slot_list_init(struct tier_slot_list *l, bool by_number)
 {
 	l->first = U32_MAX;
 	l->nr = 0;
+	l->by_number = by_number;
 }
 
 /**
@@ -115,7 +122,7 @@ static inline u32 *tier_map_next(const struct tier_map *map, tier_slot_t slot)
 	return map->s16 ? &map->s16[s].next : &map->s32[s].next;
 }
 
-/* block of a mapped slot; a racy look without the stripe's lock is allowed, and a guess */
+/* block of a mapped slot (of another one: anything); a racy look without the stripe's lock is allowed, and a guess */
 static inline tier_block_t tier_slot_block(const struct tier_map *map, tier_slot_t slot)
 {
 	return tier_to_block(READ_ONCE(*tier_map_word(map, slot)) & (TIER_MAX_BLOCKS - 1));
@@ -181,5 +188,15 @@ void tier_map_put(struct tier_map *map, struct tier_slot_list *l, tier_slot_t sl
 
 /* take one from a list, or TIER_NO_SLOT; the caller holds the list's lock */
 tier_slot_t tier_map_take(struct tier_map *map, struct tier_slot_list *l);
+
+/**
+ * tier_map_take_slot() - take a certain slot from a list
+ * @map: map
+ * @l: list by number, of the only ones that @slot may be on; the caller holds its lock
+ * @slot: any slot, mapped or not
+ *
+ * Return: false if it isn't there.
+ */
+bool tier_map_take_slot(struct tier_map *map, struct tier_slot_list *l, tier_slot_t slot);
 
 #endif /* TIER_MAP_H */

@@ -69,11 +69,79 @@ static void test_random(u32 nr_granules)
 	tier_map_exit(&map);
 }
 
+/* free slots of a list by number, and what is known of them: taken from the top, or a certain one */
+static void test_by_number(u32 nr_granules)
+{
+	static bool on[NR_SLOTS], mapped[NR_SLOTS];
+	struct tier_slot_list list, other;
+	struct tier_map map;
+	tier_slot_t slot;
+	bool good = true;
+	u32 i, n, nr = 0;
+
+	is(tier_map_init(&map, NR_SLOTS, nr_granules, 64), 0, "by number: init");
+	memset(on, 0, sizeof(on));
+	memset(mapped, 0, sizeof(mapped));
+	tier_slot_list_init(&list, true);
+	tier_slot_list_init(&other, false);
+	for (i = 0; i < 200000; i++) {
+		n = rnd(NR_SLOTS);
+		slot = tier_to_slot(n);
+		switch (rnd(4)) {
+		case 0:		/* given back, or unmapped to be so later */
+			if (on[n])
+				break;
+			if (mapped[n])
+				tier_map_remove(&map, slot);
+			mapped[n] = false;
+			if (rnd(3)) {
+				tier_map_put(&map, &list, slot);
+				on[n] = true;
+				nr++;
+			}
+			break;
+		case 1:		/* the top */
+			slot = tier_map_take(&map, &list);
+			good &= (slot == TIER_NO_SLOT) == !nr;
+			if (slot == TIER_NO_SLOT)
+				break;
+			n = tier_from_slot(slot);
+			good &= on[n] && !tier_slot_flags(&map, slot);
+			on[n] = false;
+			nr--;
+			tier_map_insert(&map, slot, tier_to_block(n), 0);
+			mapped[n] = true;
+			break;
+		case 2:		/* this one */
+			good &= tier_map_take_slot(&map, &list, slot) == on[n];
+			nr -= on[n];
+			on[n] = false;
+			break;
+		default:	/* on another list in between */
+			if (on[n] || mapped[n])
+				break;
+			tier_map_put(&map, &other, slot);
+			good &= !tier_map_take_slot(&map, &list, slot);
+			good &= tier_map_take(&map, &other) == slot;
+		}
+		good &= list.nr == nr;
+	}
+	while ((slot = tier_map_take(&map, &list)) != TIER_NO_SLOT) {
+		good &= on[tier_from_slot(slot)];
+		on[tier_from_slot(slot)] = false;
+		nr--;
+	}
+	ok(good && !nr, "by number: 200000 random steps agree with an array");
+	tier_map_exit(&map);
+}
+
 int main(void)
 {
 	struct tier_map map;
 	u32 n;
 
+	test_by_number(16);
+	test_by_number(64);
 	for (n = 1; n <= 64; n *= 2)
 		test_random(n);
 
