@@ -47,16 +47,19 @@ int tier_discard_map(struct tier *t, struct tier_io *io, struct bio *bio)
 	if (end != t->ti->len)
 		end = round_down(end, gran);
 	tier_count(t, TIER_STAT_DISCARDS, 1);
-	if (start >= end) {
-		tier_io_complete(io, BLK_STS_OK);
-		return DM_MAPIO_SUBMITTED;
-	}
-	io->start = start;
-	io->sectors = end - start;
 	spin_lock_irq(&t->discard_lock);
-	list_add_tail(&io->list, &t->discards);
+	/* with the lock held: who makes a tier settle waits for those that are listed before */
+	start = max(start, tier_settle_discard_start(t));
+	if (start < end) {
+		io->start = start;
+		io->sectors = end - start;
+		list_add_tail(&io->list, &t->discards);
+	}
 	spin_unlock_irq(&t->discard_lock);
-	queue_work(t->wq, &t->discard_work);
+	if (start < end)
+		queue_work(t->wq, &t->discard_work);
+	else
+		tier_io_complete(io, BLK_STS_OK);
 	return DM_MAPIO_SUBMITTED;
 }
 
@@ -196,6 +199,7 @@ void tier_discard_work(struct work_struct *work)
 
 	list_for_each_entry(io, &t->discarding, list)
 		tier_drop_range(t, io->start, io->start + io->sectors, true);
+	tier_settle_again(t);
 	if (tier_commit_pending(t))
 		r = tier_commit_wait(t);
 	/* only this work takes from the list */

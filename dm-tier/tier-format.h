@@ -71,7 +71,8 @@
 /* Device flags, of tiers only */
 #define TIER_DEV_NO_HEADER	1U	/* taken over with its data: no header, no uuid, slots from sector 0 on */
 #define TIER_DEV_EVACUATE	2U	/* is to be emptied: no block gets a slot there */
-#define TIER_DEV_FLAGS		3U
+#define TIER_DEV_SETTLE		4U	/* of one without header: each block is to be in its slot of that number */
+#define TIER_DEV_FLAGS		7U
 
 /**
  * struct tier_disk_dev - one data device in the superblock

@@ -559,8 +559,10 @@ static enum step decide_exclusive(struct tier_io *io, struct tier_stripe *s, boo
 	}
 	io->dev = tier_slot_dev(&t->g, io->slot);
 	io->hold.slot = io->slot;
-	if (io_is_write(io))
+	if (io_is_write(io)) {
 		plan_fua(io);
+		tier_settle_written(t, io->hold.block);
+	}
 	if (!(io->flags & TIER_IO_COUNTED)) {
 		io->flags |= TIER_IO_COUNTED;
 		if (!(*events & EVENT_INSERTED))
@@ -711,7 +713,7 @@ static void tell_exclusive(struct tier_io *io, u32 events)
 	}
 	if (p)
 		p->type->hit(p, tier_slot_number(t, io->slot), &a);
-	if (io->dev)
+	if (io->dev && !tier_settling(t))
 		ask_above(io, &a);
 }
 

@@ -161,6 +161,7 @@ static int alloc_core(struct tier *t)
 		atomic_set(&d->leaving, 0);
 	}
 	tier_slot_list_init(&t->trim, false);
+	tier_settle_load(t);
 	return 0;
 }
 
@@ -713,7 +714,8 @@ void tier_stop(struct tier *t)
 	}
 	r = tier_commit_final(t);
 	flush_work(&t->trim_work);
-	r = r ?: tier_flush_devices(t, NULL);	/* what that has discarded */
+	r = r ?: tier_settle_stop(t);
+	r = r ?: tier_flush_devices(t, NULL);	/* what these have discarded and written */
 	if (r) {
 		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);
 		goto out;

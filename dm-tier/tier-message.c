@@ -149,17 +149,31 @@ static void no_such_tier(struct tier *t, u32 tier, char *error)
 	scnprintf(error, TIER_ERROR_LEN, "there is no tier %u: they are 0 to %u", tier, t->nr_devs - 1);
 }
 
-/* tiered mode: may this job be done? */
-static int check_exclusive(struct tier *t, const struct tier_message *m, char *error)
+/* tiered mode: may anything be moved? */
+static int check_moves(struct tier *t, char *error)
 {
-	u64 room;
-
 	if (tier_health(t) != TIER_HEALTH_RW) {
 		scnprintf(error, TIER_ERROR_LEN, "nothing is moved while the health is not rw");
 		return -EPERM;
 	}
 	if (!tier_tune(t, TIER_TUNE_MIG_RATE)) {
 		scnprintf(error, TIER_ERROR_LEN, "nothing is moved while migration_rate is 0");
+		return -EPERM;
+	}
+	return 0;
+}
+
+/* tiered mode: may this job be done? */
+static int check_exclusive(struct tier *t, const struct tier_message *m, char *error)
+{
+	u64 room;
+	int r = check_moves(t, error);
+
+	if (r)
+		return r;
+	if (tier_settling(t)) {
+		scnprintf(error, TIER_ERROR_LEN, "nothing else is moved while tier %u is settled: keep %u ends that",
+			  (u32)(tier_settling(t) - t->devs), (u32)(tier_settling(t) - t->devs));
 		return -EPERM;
 	}
 	if (m->op != TIER_MSG_MOVE && m->op != TIER_MSG_EVACUATE)
@@ -485,8 +499,10 @@ void tier_job_work(struct work_struct *work)
 	struct tier_job *job;
 	bool later = false, more = false;
 
-	if (tier_exclusive(t))
-		more = tier_moves(t);
+	if (tier_exclusive(t)) {
+		more = tier_settle_step(t);
+		more |= tier_moves(t);
+	}
 	while (!tier_exclusive(t) && !READ_ONCE(t->stopping) && time_before(jiffies, until) && promote_next(t))
 		;
 	mutex_lock(&t->job_mutex);
@@ -589,16 +605,24 @@ static int invalidate_range(struct tier *t, const struct tier_message *m, char *
 	return tier_commit_wait(t);
 }
 
-/* the tier is to be emptied, also after a restart, until it is taken out of the table */
-static int set_evacuate(struct tier *t, u32 tier, bool evacuate)
+/* keep a tier's flag beyond a restart */
+static int set_dev_flag(struct tier *t, u32 tier, u32 flag, bool set)
 {
-	int r;
+	int r = tier_metadata_set_dev_flags(t->md, tier, flag, set ? flag : 0);
 
-	WRITE_ONCE(t->devs[tier].evacuate, evacuate);
-	r = tier_metadata_set_dev_flags(t->md, tier, TIER_DEV_EVACUATE, evacuate ? TIER_DEV_EVACUATE : 0);
 	if (r)
 		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
 	return r;
+}
+
+/* the tier is to be emptied, also after a restart, until it is taken out of the table */
+static int set_evacuate(struct tier *t, u32 tier, bool evacuate)
+{
+	/* whatever lands or begins to move from here on knows it */
+	percpu_down_write(&t->config_sem);
+	WRITE_ONCE(t->devs[tier].evacuate, evacuate);
+	percpu_up_write(&t->config_sem);
+	return set_dev_flag(t, tier, TIER_DEV_EVACUATE, evacuate);
 }
 
 static int evacuate(struct tier *t, const struct tier_message *m, char *error)
@@ -607,11 +631,71 @@ static int evacuate(struct tier *t, const struct tier_message *m, char *error)
 
 	if (m->tier < t->nr_devs && t->devs[m->tier].evacuate)
 		return 0;	/* it is under way, or done */
+	r = check_exclusive(t, m, error);
+	if (r)
+		return r;
+	/* before the job, which ends as soon as the tier is empty: nothing lands there any more */
+	r = set_evacuate(t, m->tier, true);
+	if (r)
+		return r;
 	r = start_job(t, m, error);
-	return r ?: set_evacuate(t, m->tier, true);
+	if (r)
+		set_evacuate(t, m->tier, false);
+	return r;
 }
 
-/* the opposite: the tier is used again */
+/* may this tier become a plain disk? */
+static int check_settle(struct tier *t, u32 tier, char *error)
+{
+	u64 beyond;
+	int r = check_moves(t, error);
+	u32 i;
+
+	if (r)
+		return r;
+	if (tier >= t->nr_devs) {
+		no_such_tier(t, tier, error);
+		return -EINVAL;
+	}
+	if (!(t->g.devs[tier].flags & TIER_DEV_NO_HEADER)) {
+		scnprintf(error, TIER_ERROR_LEN,
+			  "tier %u has a header where block 0 would have to be: only a disk that was taken over with its data can become one again",
+			  tier);
+		return -EINVAL;
+	}
+	if (READ_ONCE(t->nr_jobs)) {
+		scnprintf(error, TIER_ERROR_LEN, "%u range jobs are waiting, try again later", t->nr_jobs);
+		return -EBUSY;
+	}
+	for (i = 0; i < t->nr_devs; i++)
+		if (t->devs[i].evacuate) {
+			scnprintf(error, TIER_ERROR_LEN, "tier %u is to be emptied, or is empty: keep %u ends that", i, i);
+			return -EPERM;
+		}
+	beyond = tier_settle_beyond(t, &t->devs[tier]);
+	if (beyond) {
+		scnprintf(error, TIER_ERROR_LEN,
+			  "%llu blocks with data lie behind the end of tier %u, which has %llu sectors: shrink the file system, and discard what is behind it",
+			  beyond, tier, t->g.devs[tier].sectors);
+		return -ENOSPC;
+	}
+	return 0;
+}
+
+/* every block goes to its own place on a tier, also after a restart */
+static int settle(struct tier *t, const struct tier_message *m, char *error)
+{
+	int r;
+
+	if (m->tier < t->nr_devs && t->devs[m->tier].settle)
+		return 0;	/* it is under way, or done */
+	r = check_settle(t, m->tier, error) ?: set_dev_flag(t, m->tier, TIER_DEV_SETTLE, true);
+	if (!r)
+		tier_settle_set(t, &t->devs[m->tier]);
+	return r;
+}
+
+/* the opposite of both: the tier is used again */
 static int keep(struct tier *t, const struct tier_message *m, char *error)
 {
 	struct tier_job *job, *tmp;
@@ -625,6 +709,10 @@ static int keep(struct tier *t, const struct tier_message *m, char *error)
 		if (job->op == TIER_MSG_EVACUATE && job->tier == m->tier)
 			drop_job(t, job);
 	mutex_unlock(&t->job_mutex);
+	if (t->devs[m->tier].settle) {
+		tier_settle_set(t, NULL);
+		return set_dev_flag(t, m->tier, TIER_DEV_SETTLE, false);
+	}
 	return t->devs[m->tier].evacuate ? set_evacuate(t, m->tier, false) : 0;
 }
 
@@ -756,6 +844,9 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 			break;
 		case TIER_MSG_EVACUATE:
 			r = evacuate(t, &m, error);
+			break;
+		case TIER_MSG_SETTLE:
+			r = settle(t, &m, error);
 			break;
 		case TIER_MSG_KEEP:
 			r = keep(t, &m, error);

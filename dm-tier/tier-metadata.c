@@ -454,7 +454,7 @@ int tier_metadata_set_dev_flags(struct tier_metadata *md, u32 index, u32 mask, u
 	int r = 0;
 
 	if (WARN_ON_ONCE(!tier_md_geometry(md)->exclusive || index >= tier_md_geometry(md)->nr_devs ||
-			 (mask | flags) & ~TIER_DEV_EVACUATE))
+			 (mask | flags) & ~(TIER_DEV_EVACUATE | TIER_DEV_SETTLE)))
 		return -EINVAL;
 	if (tier_md_failed(md))
 		return -EIO;

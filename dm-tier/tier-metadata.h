@@ -119,7 +119,7 @@ int tier_metadata_attach_dev(struct tier_metadata *md, const struct tier_geometr
  * @md: active, any thread
  * @index: of the tier
  * @mask: flags to clear
- * @flags: flags to set then; only TIER_DEV_EVACUATE can be changed
+ * @flags: flags to set then; only TIER_DEV_EVACUATE and TIER_DEV_SETTLE can be changed
  * Return: 0 or an error as of a commit.
  */
 int tier_metadata_set_dev_flags(struct tier_metadata *md, u32 index, u32 mask, u32 flags);

@@ -33,10 +33,10 @@
 
 /* ---- tiers ---- */
 
-/* does anything land on it, or move there by itself? */
+/* does any block land on it, or move there by itself? */
 bool tier_dev_takes(const struct tier_dev *d)
 {
-	return !READ_ONCE(d->evacuate) && !READ_ONCE(d->failing);
+	return !READ_ONCE(d->evacuate) && !READ_ONCE(d->settle) && !READ_ONCE(d->failing);
 }
 
 /* free slots beside those that are kept for moves */
@@ -112,6 +112,28 @@ static tier_slot_t take_free(struct tier *t, struct tier_dev *d, u32 keep)
 	return slot;
 }
 
+/* a certain slot, taken off its device's free list; TIER_NO_SLOT if it is not there */
+tier_slot_t tier_slot_take(struct tier *t, tier_slot_t slot)
+{
+	struct tier_dev *d = tier_slot_device(t, slot);
+	unsigned long flags;
+	bool taken;
+
+	spin_lock_irqsave(&t->free_lock, flags);
+	taken = tier_map_take_slot(&t->map, &d->free, slot);
+	spin_unlock_irqrestore(&t->free_lock, flags);
+	return taken ? slot : TIER_NO_SLOT;
+}
+
+/* a taken slot is the block's from now on.  Stripe locked */
+void __tier_slot_begin(struct tier *t, tier_slot_t slot, tier_block_t block)
+{
+	tier_assert_locked(t, block);
+	tier_map_insert(&t->map, slot, block, TIER_SLOT_FRESH);
+	atomic_inc(&t->nr_used);
+	atomic_inc(&tier_slot_device(t, slot)->used);
+}
+
 /**
  * __tier_slot_land() - a slot for the first write of a block
  * @t: target
@@ -119,17 +141,21 @@ static tier_slot_t take_free(struct tier *t, struct tier_dev *d, u32 keep)
  * @sequential: the write is part of a sequential stream
  * @avoid: tier that failed already, or -1
  *
- * On the fastest tier with room, or beginning at the one for sequential streams.
+ * On the fastest tier with room, or beginning at the one for sequential streams.  While a tier settles: in the block's
+ * own place there; else on another tier; else, so that it has one, in the place of another block, if it has a place.
  * Return: the slot, mapped, or TIER_NO_SLOT.
  */
 tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential, int avoid)
 {
 	u32 first = sequential ? min(tier_tune(t, TIER_TUNE_SEQ_LANDING), t->nr_devs - 1) : 0;
-	tier_slot_t slot = TIER_NO_SLOT;
-	struct tier_dev *d = NULL;
+	struct tier_dev *settling = tier_settling(t), *d;
+	tier_slot_t slot = TIER_NO_SLOT, place;
 	u32 i;
 
 	tier_assert_locked(t, block);
+	place = settling && settling - t->devs != avoid ? tier_settle_place(t, settling, block) : TIER_NO_SLOT;
+	if (place != TIER_NO_SLOT)
+		slot = tier_slot_take(t, place);
 	for (i = 0; i < t->nr_devs && slot == TIER_NO_SLOT; i++) {
 		d = &t->devs[(first + i) % t->nr_devs];
 		if (tier_dev_takes(d) && d - t->devs != avoid)
@@ -137,11 +163,12 @@ tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential
 		if (READ_ONCE(d->free.nr) < low_water(t, d))
 			tier_move_kick(t);
 	}
+	if (slot == TIER_NO_SLOT && place != TIER_NO_SLOT)
+		slot = take_free(t, settling, 0);
 	if (slot == TIER_NO_SLOT)
 		return slot;
-	tier_map_insert(&t->map, slot, block, TIER_SLOT_FRESH);
-	atomic_inc(&t->nr_used);
-	atomic_inc(&d->used);
+	__tier_slot_begin(t, slot, block);
+	tier_settle_again(t);
 	return slot;
 }
 
@@ -235,6 +262,8 @@ static void tell_moved(struct tier *t, const struct tier_move *m)
 				    m->cause == TIER_MOVE_DEMOTE ? TIER_REMOVED_EVICTED : TIER_REMOVED_INVALID);
 	if (to)
 		to->type->inserted(to, m->hold.block, tier_slot_number(t, m->to), NULL);
+	if (m->from_dev == m->to_dev)
+		return;
 	tier_dev_count(&t->devs[m->from_dev], TIER_DEV_MOVES_OUT);
 	tier_dev_count(&t->devs[m->to_dev], TIER_DEV_MOVES_IN);
 	if (m->to_dev < m->from_dev) {
@@ -271,6 +300,8 @@ static void __switch(struct tier *t, struct tier_move *m)
 		atomic_dec(&t->devs[m->from_dev].pinned);
 		atomic_inc(&t->devs[m->to_dev].pinned);
 	}
+	if (m->cause != TIER_MOVE_SETTLE)
+		tier_settle_again(t);
 }
 
 static void move_end(struct tier *t, bool by_hand)
@@ -316,6 +347,8 @@ static void move_done(struct work_struct *work)
 	spin_unlock_irq(&s->lock);
 	/* moved: the commit may have freed it */
 	if (failed) {
+		if (m->cause == TIER_MOVE_SETTLE)
+			tier_settle_failed(t);
 		atomic_dec(&t->devs[m->from_dev].leaving);
 		tier_slot_freed(t, m->to);
 		kfree(m);
@@ -367,22 +400,20 @@ static int __movable(struct tier *t, tier_slot_t slot, enum tier_move_cause caus
 	return flags & TIER_SLOT_PINNED && (cause == TIER_MOVE_PROMOTE || cause == TIER_MOVE_DEMOTE) ? -EPERM : 0;
 }
 
-/**
- * tier_move_start() - start to move a block to another tier
- * @t: target
- * @block: block
- * @from: the slot it has to be in, or TIER_NO_SLOT
- * @to_dev: tier
- * @cause: why; promotions and moves by hand may use the slots that are kept back
- *
- * If it fails the policy that wanted it is not told.
- * Context: may sleep; config_sem held for reading.
- * Return: 0; -ENOENT it has no slot (or not @from), -EEXIST it is there, -EBUSY it is in use, -EPERM it is pinned,
- * -ENOSPC no free slot there, -ENOMEM.
- */
-int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to_dev, enum tier_move_cause cause)
+/* a free slot to move to: @to, or any of tier @dev, if need be one that is kept for moves that were asked for */
+static tier_slot_t take_target(struct tier *t, u32 dev, tier_slot_t to, enum tier_move_cause cause)
 {
-	struct tier_dev *d = &t->devs[to_dev];
+	struct tier_dev *d = &t->devs[dev];
+
+	if (to != TIER_NO_SLOT)
+		return tier_slot_take(t, to);
+	return take_free(t, d, cause == TIER_MOVE_DEMOTE || cause == TIER_MOVE_ROOM ? d->kept : 0);
+}
+
+/* to @to, a slot of tier @to_dev; TIER_NO_SLOT: to any of another tier */
+static int start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to_dev, tier_slot_t to,
+		 enum tier_move_cause cause)
+{
 	struct tier_stripe *s = tier_stripe(t, block);
 	struct tier_move *m = kmalloc(sizeof(*m), GFP_NOIO | __GFP_NOWARN);
 	u64 valid = 0;
@@ -403,7 +434,7 @@ int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to
 	if (r)
 		goto out;
 	m->from_dev = tier_slot_dev(&t->g, m->from);
-	if (m->from_dev == to_dev) {
+	if (m->from == to || (to == TIER_NO_SLOT && m->from_dev == to_dev)) {
 		r = -EEXIST;
 		goto out;
 	}
@@ -411,7 +442,7 @@ int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to
 		r = -EBUSY;
 		goto out;
 	}
-	m->to = take_free(t, d, cause == TIER_MOVE_PROMOTE || cause == TIER_MOVE_HAND ? 0 : d->kept);
+	m->to = take_target(t, to_dev, to, cause);
 	if (m->to == TIER_NO_SLOT) {
 		__tier_hold_release(s, &m->hold);
 		r = -ENOSPC;
@@ -430,6 +461,39 @@ out:
 	else
 		copy(m, valid);
 	return r;
+}
+
+/**
+ * tier_move_start() - start to move a block to another tier
+ * @t: target
+ * @block: block
+ * @from: the slot it has to be in, or TIER_NO_SLOT
+ * @to_dev: tier
+ * @cause: why; promotions, moves by hand and of a tier that settles may use the slots that are kept back
+ *
+ * If it fails the policy that wanted it is not told.
+ * Context: may sleep; config_sem held for reading.
+ * Return: 0; -ENOENT it has no slot (or not @from), -EEXIST it is there, -EBUSY it is in use, -EPERM it is pinned,
+ * -ENOSPC no free slot there, -ENOMEM.
+ */
+int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to_dev, enum tier_move_cause cause)
+{
+	return start(t, block, from, to_dev, TIER_NO_SLOT, cause);
+}
+
+/**
+ * tier_move_to() - start to move a block to a certain slot, of any tier
+ * @t: target
+ * @block: block
+ * @from: the slot it has to be in, or TIER_NO_SLOT
+ * @to: slot
+ *
+ * Context: may sleep; config_sem held for reading.
+ * Return: as of tier_move_start(); -ENOSPC @to is not free.
+ */
+int tier_move_to(struct tier *t, tier_block_t block, tier_slot_t from, tier_slot_t to)
+{
+	return start(t, block, from, tier_slot_dev(&t->g, to), to, TIER_MOVE_SETTLE);
 }
 
 /* ---- what the commit does with it ---- */
@@ -558,7 +622,7 @@ static bool scheduled(struct tier *t)
 {
 	u32 when = tier_tune(t, TIER_TUNE_MIGRATION);
 
-	if (when == TIER_MIGRATION_OFF || yields(t))
+	if (when == TIER_MIGRATION_OFF || tier_settling(t) || yields(t))
 		return false;
 	if (when == TIER_MIGRATION_IDLE)
 		return devices_idle(t);
@@ -623,7 +687,7 @@ static bool demote_one(struct tier *t, u32 dev, u32 to)
 void tier_demote_slot(struct tier *t, u32 dev, tier_slot_t local)
 {
 	tier_slot_t slot = tier_local_slot(&t->g, dev, tier_from_slot(local));
-	u32 to = tier_with_room(t, dev, false);
+	u32 to = tier_settling(t) ? t->nr_devs : tier_with_room(t, dev, false);
 
 	if (to < t->nr_devs)
 		tier_move_start(t, tier_slot_block(&t->map, slot), slot, to, TIER_MOVE_ROOM);

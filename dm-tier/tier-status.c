@@ -59,6 +59,19 @@ static u32 nr_free(struct tier *t)
 	return nr;
 }
 
+static const char *tier_state(struct tier *t, const struct tier_dev *d)
+{
+	if (tier_dev_missing(d))
+		return "missing";
+	if (READ_ONCE(d->failing))
+		return "failing";
+	if (READ_ONCE(d->settle))
+		return tier_settle_state(t);
+	if (READ_ONCE(d->evacuate))
+		return atomic_read(&d->used) ? "evacuating" : "empty";
+	return "ok";
+}
+
 #define TIER_WORDS	10
 
 /* for each tier: slots, used, reads, writes, landings, moves in, moves out, pinned, errors, state */
@@ -79,9 +92,7 @@ static void emit_tiers(struct tier *t, char *result, unsigned int maxlen, unsign
 				sum += per_cpu_ptr(d->stats, cpu)->v[k];
 			DMEMIT(" %llu", sum);
 		}
-		DMEMIT(" %d %d %s", atomic_read(&d->pinned), atomic_read(&d->errors),
-		       tier_dev_missing(d) ? "missing" : READ_ONCE(d->failing) ? "failing" :
-		       !READ_ONCE(d->evacuate) ? "ok" : atomic_read(&d->used) ? "evacuating" : "empty");
+		DMEMIT(" %d %d %s", atomic_read(&d->pinned), atomic_read(&d->errors), tier_state(t, d));
 	}
 }
 
@@ -112,11 +123,13 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	for (i = 0; i < TIER_NR_STATS; i++)
 		DMEMIT(" %s %llu", tier_stat_names[i],
 		       i == TIER_STAT_CHECKPOINTS ? info.checkpoints - t->checkpoints_reset : sum_stat(t, i));
-	DMEMIT(" 16 flush %s flush_left %lld intent %u unwritable %lld fast_errors %d jobs %u granules %u pinned %d",
-	       flush_names[flush],
+	DMEMIT(" %u flush %s flush_left %lld intent %u unwritable %lld fast_errors %d jobs %u granules %u pinned %d",
+	       tier_exclusive(t) ? 18 : 16, flush_names[flush],
 	       flush == TIER_FLUSH_IDLE ? 0 : (long long)atomic64_read(&t->nr_dirty),
 	       READ_ONCE(t->nr_intents), (long long)atomic64_read(&t->unwritable), atomic_read(&t->fast->errors),
-	       READ_ONCE(t->nr_jobs), t->g.nr_granules, atomic_read(&t->nr_pinned));
+	       READ_ONCE(t->nr_jobs) + tier_settle_works(t), t->g.nr_granules, atomic_read(&t->nr_pinned));
+	if (tier_exclusive(t))
+		DMEMIT(" settle_left %llu", READ_ONCE(t->settle.left));
 	tier_tunables_emit(&t->tune, true, text, sizeof(text), &words);
 	DMEMIT(" %u %s ", words, text);
 	tier_policy_emit(t, text, sizeof(text));

@@ -12,6 +12,7 @@
  *	tier-discard.c		discards
  *	tier-move.c		tiered mode: landing, moves between tiers
  *	tier-change.c		tiered mode: tiers added, taken out, grown
+ *	tier-settle.c		tiered mode: back to a plain disk
  *	tier-policy.c		policy registry and the target's policy
  *	tier-message.c		messages and range jobs
  *	tier-status.c		status and table
@@ -131,6 +132,7 @@ struct tier_dev_stats {
  * @errors_seen: when the current minute began
  * @failing: too many errors in a minute: nothing lands there or is moved there
  * @evacuate: to be emptied: the same
+ * @settle: every block goes to the slot of its number there, and nothing else does; life_mutex and config_sem
  * @demoting: between the watermarks
  * @stats: counts
  */
@@ -154,6 +156,7 @@ struct tier_dev {
 	int errors_seen;
 	bool failing;
 	bool evacuate;
+	bool settle;
 	bool demoting;
 	struct tier_policy *policy;
 	struct tier_dev_stats __percpu *stats;
@@ -295,12 +298,14 @@ struct tier_latency {
  * @TIER_MOVE_DEMOTE: the policy of its tier gave it up
  * @TIER_MOVE_HAND: a message
  * @TIER_MOVE_ROOM: its tier is fuller than it should be, or is emptied
+ * @TIER_MOVE_SETTLE: to its place on a tier that settles, or out of the way of another block
  */
 enum tier_move_cause {
 	TIER_MOVE_PROMOTE,
 	TIER_MOVE_DEMOTE,
 	TIER_MOVE_HAND,
 	TIER_MOVE_ROOM,
+	TIER_MOVE_SETTLE,
 };
 
 /**
@@ -327,6 +332,51 @@ struct tier_move {
 	u8 to_dev;
 	u8 cause;
 	u8 failed;
+};
+
+/* what tier-settle.c is at */
+enum tier_settle_pass {
+	TIER_SETTLE_LOOK,	/* what is there to do? */
+	TIER_SETTLE_MOVE,	/* blocks in other slots than theirs */
+	TIER_SETTLE_FILL,	/* zeros where a block has nothing */
+	TIER_SETTLE_END,	/* the end of the device, and all is made durable */
+	TIER_SETTLE_DONE,	/* nothing to do until something changes */
+};
+
+/**
+ * struct tier_settle - a tier on its way back to a plain disk
+ * @dev: the tier, or NULL; life_mutex and config_sem
+ * @again: something landed, or was moved or discarded, since the last look began
+ * @tail_writes: writes so far to the block that only the end of the device has its place for; that block's stripe
+ * @tail_copied: those of them that the end of the device has, durably
+ * @failed: a copy failed since the last look
+ * @left: blocks that are not in their place, or not wholly
+ *
+ * Written by tier_settle_step() alone:
+ * @pass: what it is at
+ * @next: the next block of it
+ * @nr_away: blocks that the look has found elsewhere
+ * @nr_gaps: blocks that it has found without all their data
+ * @nr_beyond: blocks that have no place
+ * @any: something was done since the last look
+ * @told: the log says that it is settled
+ * @pause: jiffies: nothing is done until then
+ */
+struct tier_settle {
+	struct tier_dev *dev;
+	bool again;
+	u32 tail_writes;
+	u32 tail_copied;
+	bool failed;
+	u64 left;
+	enum tier_settle_pass pass;
+	u64 next;
+	u64 nr_away;
+	u64 nr_gaps;
+	u64 nr_beyond;
+	bool any;
+	bool told;
+	unsigned long pause;
 };
 
 enum tier_flush_state {
@@ -480,6 +530,7 @@ struct tier {
 	struct list_head starved;	/* writes that wait for a free slot; io_lock */
 	struct list_head trim_waiters;	/* those that wait for the end of trim_work; io_lock */
 	atomic_t freed;			/* slots freed so far */
+	struct tier_settle settle;
 	struct tier_latency __percpu *latency;
 	u64 latency_sum;		/* at the last look */
 	u64 latency_nr;
@@ -653,11 +704,34 @@ void tier_io_retry(struct tier *t, struct list_head *list);
 int tier_check_tiers(struct tier *t, struct tier_metadata *md);
 int tier_change_tiers(struct tier *t, u64 *intent, bool *changed);
 
+/* tier-settle.c */
+tier_slot_t tier_settle_place(struct tier *t, const struct tier_dev *d, tier_block_t block);
+u64 tier_settle_discard_start(struct tier *t);
+void tier_settle_again(struct tier *t);
+void tier_settle_written(struct tier *t, tier_block_t block);
+void tier_settle_failed(struct tier *t);
+bool tier_settle_step(struct tier *t);
+bool tier_settle_works(struct tier *t);
+const char *tier_settle_state(struct tier *t);
+u64 tier_settle_beyond(struct tier *t, const struct tier_dev *d);
+void tier_settle_set(struct tier *t, struct tier_dev *d);
+void tier_settle_load(struct tier *t);
+int tier_settle_stop(struct tier *t);
+
+/* the tier that settles, or NULL */
+static inline struct tier_dev *tier_settling(struct tier *t)
+{
+	return READ_ONCE(t->settle.dev);
+}
+
 /* tier-move.c */
 int tier_move_init(struct tier *t);
 void tier_move_exit(struct tier *t);
+tier_slot_t tier_slot_take(struct tier *t, tier_slot_t slot);
+void __tier_slot_begin(struct tier *t, tier_slot_t slot, tier_block_t block);
 tier_slot_t __tier_slot_land(struct tier *t, tier_block_t block, bool sequential, int avoid);
 int tier_move_start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to_dev, enum tier_move_cause cause);
+int tier_move_to(struct tier *t, tier_block_t block, tier_slot_t from, tier_slot_t to);
 bool tier_moves(struct tier *t);
 bool tier_may_move(struct tier *t);
 bool tier_dev_takes(const struct tier_dev *d);

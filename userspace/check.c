@@ -153,6 +153,26 @@ static void print_finding(const struct audit_finding *f)
 	printf(": %s\n", f->text);
 }
 
+static bool is_settled(const struct audit *a, u32 tier)
+{
+	return a->sb.geometry.devs[tier].flags & TIER_DEV_SETTLE && a->sb.flags & TIER_SB_CLEAN &&
+	       a->records && !audit_settle_left(a, tier);
+}
+
+static void print_intention(const struct audit *a, u32 tier)
+{
+	u32 flags = a->sb.geometry.devs[tier].flags;
+
+	if (flags & TIER_DEV_EVACUATE)
+		printf("; is to be emptied");
+	if (is_settled(a, tier))
+		printf("; is settled: this disk alone holds what the tiered device holds");
+	else if (flags & TIER_DEV_SETTLE && a->records)
+		printf("; is to be settled: %llu blocks are not in their place%s", ull(audit_settle_left(a, tier)),
+		       a->sb.flags & TIER_SB_CLEAN ? "" : ", and the last stop was not clean");
+	printf("\n");
+}
+
 static void print_tiers(const struct audit *a)
 {
 	const struct tier_geometry *g = &a->sb.geometry;
@@ -162,10 +182,10 @@ static void print_tiers(const struct audit *a)
 	for (i = 0; i < g->nr_devs; i++) {
 		const struct tier_dev_geometry *d = &g->devs[i];
 
-		printf("tier %-2u       %llu of %llu slots used, %llu pinned, %s%s\n", i, ull(a->tier_used[i]),
+		printf("tier %-2u       %llu of %llu slots used, %llu pinned, %s", i, ull(a->tier_used[i]),
 		       ull(d->nr_slots), ull(a->tier_pinned[i]),
-		       d->flags & TIER_DEV_NO_HEADER ? "without header" : text_uuid(d->uuid, uuid),
-		       d->flags & TIER_DEV_EVACUATE ? "; is to be emptied" : "");
+		       d->flags & TIER_DEV_NO_HEADER ? "without header" : text_uuid(d->uuid, uuid));
+		print_intention(a, i);
 	}
 }
 
@@ -255,6 +275,8 @@ static void json_tiers(struct json *j, const struct audit *a)
 		json_u64(j, "used_slots", a->tier_used[i]);
 		json_u64(j, "pinned_slots", a->tier_pinned[i]);
 		json_bool(j, "evacuate", d->flags & TIER_DEV_EVACUATE);
+		json_bool(j, "settle", d->flags & TIER_DEV_SETTLE);
+		json_bool(j, "settled", is_settled(a, i));
 		json_object_end(j);
 	}
 	json_array_end(j);

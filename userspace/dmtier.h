@@ -27,7 +27,7 @@ struct verb {
 
 extern const struct verb verb_format, verb_check, verb_table, verb_create, verb_remove, verb_status,
 	verb_flush, verb_mode, verb_set, verb_policy, verb_promote, verb_demote, verb_pin,
-	verb_unpin, verb_invalidate, verb_move, verb_where, verb_evacuate, verb_keep, verb_size, verb_lost,
+	verb_unpin, verb_invalidate, verb_move, verb_where, verb_evacuate, verb_settle, verb_keep, verb_size, verb_lost,
 	verb_sim;
 
 /* set by SIGINT, SIGTERM and SIGHUP; whatever takes long polls it */

@@ -16,7 +16,7 @@
 static const struct verb * const verbs[] = {
 	&verb_format, &verb_check, &verb_table, &verb_create, &verb_remove, &verb_status,
 	&verb_flush, &verb_mode, &verb_set, &verb_policy, &verb_promote, &verb_demote, &verb_pin,
-	&verb_unpin, &verb_invalidate, &verb_move, &verb_where, &verb_evacuate, &verb_keep, &verb_size,
+	&verb_unpin, &verb_invalidate, &verb_move, &verb_where, &verb_evacuate, &verb_settle, &verb_keep, &verb_size,
 	&verb_lost, &verb_sim,
 };
 

@@ -400,8 +400,48 @@ static int look_at_tier(const char *name, unsigned int tier, struct status *s, c
 	return r;
 }
 
-/* until it is empty; the work goes on without us */
-static int wait_empty(const char *name, unsigned int tier, char *why)
+/* what goes on with a tier, after a message */
+struct tier_goal {
+	const char *doing;	/* for people */
+	const char *done;	/* for people */
+	uint64_t (*left)(const struct status *s, unsigned int tier);	/* 0: done */
+};
+
+static uint64_t left_to_evacuate(const struct status *s, unsigned int tier)
+{
+	return s->tiers[tier].used;
+}
+
+static const struct tier_goal goal_evacuate = { "emptying", "emptied", left_to_evacuate };
+
+static uint64_t left_to_settle(const struct status *s, unsigned int tier)
+{
+	uint64_t left = status_number(s, STATUS_STATE, "settle_left", 0);
+
+	/* at the end it is checked, and flushed */
+	return !strcmp(s->tiers[tier].state, "settled") ? 0 : left ? left : 1;
+}
+
+static const struct tier_goal goal_settle = { "settling", "settled", left_to_settle };
+
+/* nothing goes on, and yet there is something left: what is it? */
+static int look_why(const char *name, unsigned int tier, const struct status *s, const struct tier_goal *w, char *why)
+{
+	uint64_t beyond = status_number(s, STATUS_STATE, "settle_left", 0);
+
+	if (!strcmp(s->tiers[tier].state, "ok"))
+		return text_why(why, -ECANCELED, "tier %u is not to be %s any more", tier, w->done);
+	if (strcmp(s->health, "rw"))
+		return text_why(why, -EIO, "%.200s: health is %.20s: nothing is moved", name, s->health);
+	if (!strcmp(s->tiers[tier].state, "settling") && beyond && !status_number(s, STATUS_STATE, "jobs", 1))
+		return text_why(why, -ENOSPC,
+				"%llu blocks with data lie behind the end of tier %u: shrink the file system, and discard what is behind it",
+				(unsigned long long)beyond, tier);
+	return 0;
+}
+
+/* until it is done; the work goes on without us */
+static int wait_tier(const char *name, unsigned int tier, const struct tier_goal *w, char *why)
 {
 	static const struct timespec pause = { .tv_nsec = 200000000L };
 	uint64_t most = 0, left = 1;
@@ -411,29 +451,28 @@ static int wait_empty(const char *name, unsigned int tier, char *why)
 	while (!r && left) {
 		r = look_at_tier(name, tier, &s, why);
 		if (!r) {
-			left = s.tiers[tier].used;
+			left = w->left(&s, tier);
 			most = left > most ? left : most;
-			text_progress("emptying", most - left, most ? most : 1);
-			if (left && !strcmp(s.tiers[tier].state, "ok"))
-				r = text_why(why, -ECANCELED, "tier %u is not to be emptied any more", tier);
-			if (left && strcmp(s.health, "rw"))
-				r = text_why(why, -EIO, "%.200s: health is %.20s: nothing is moved", name, s.health);
+			text_progress(w->doing, most - left, most ? most : 1);
+			if (left)
+				r = look_why(name, tier, &s, w, why);
 		}
 		status_free(&s);
 		if (!r && left && tool_cancelled)
-			r = text_why(why, -EINTR, "cancelled; emptying tier %u goes on all the same, \"dmtier keep\" ends it",
-				     tier);
+			r = text_why(why, -EINTR, "cancelled; %s tier %u goes on all the same, \"dmtier keep\" ends it",
+				     w->doing, tier);
 		if (!r && left)
 			nanosleep(&pause, NULL);
 	}
 	if (r)
 		text_progress_stop();
 	else if (most)
-		text_progress("emptying", most, most);
+		text_progress(w->doing, most, most);
 	return r;
 }
 
-static int run_tier(const struct verb *v, int argc, char **argv, bool wait)
+/* @wait: for the end of this; NULL: don't */
+static int run_tier(const struct verb *v, int argc, char **argv, const struct tier_goal *wait)
 {
 	char why[TEXT_LEN], *op, *words[2];
 	int r, code;
@@ -449,13 +488,13 @@ static int run_tier(const struct verb *v, int argc, char **argv, bool wait)
 	free(op);
 	if (code != TOOL_OK || !wait)
 		return code;
-	r = wait_empty(argv[optind], (unsigned int)strtoul(words[1], NULL, 10), why);
+	r = wait_tier(argv[optind], (unsigned int)strtoul(words[1], NULL, 10), wait, why);
 	if (r)
 		text_error("%s", why);
 	return tool_exit_code(r);
 }
 
-static int run_evacuate(int argc, char **argv)
+static int run_tier_goal(const struct verb *v, int argc, char **argv, const struct tier_goal *w)
 {
 	enum { WAIT = OPT_OWN };
 	static const struct option options[] = {
@@ -469,9 +508,14 @@ static int run_evacuate(int argc, char **argv)
 		if (o == WAIT)
 			wait = true;
 		else
-			tool_common_option(&verb_evacuate, o, &code);
+			tool_common_option(v, o, &code);
 	}
-	return code == TOOL_CONTINUE ? run_tier(&verb_evacuate, argc, argv, wait) : code;
+	return code == TOOL_CONTINUE ? run_tier(v, argc, argv, wait ? w : NULL) : code;
+}
+
+static int run_evacuate(int argc, char **argv)
+{
+	return run_tier_goal(&verb_evacuate, argc, argv, &goal_evacuate);
 }
 
 const struct verb verb_evacuate = {
@@ -485,17 +529,34 @@ const struct verb verb_evacuate = {
 	.run = run_evacuate,
 };
 
+static int run_settle(int argc, char **argv)
+{
+	return run_tier_goal(&verb_settle, argc, argv, &goal_settle);
+}
+
+const struct verb verb_settle = {
+	.name = "settle",
+	.synopsis = "[--wait] NAME TIER",
+	.summary = "make a plain disk again of a tier that was taken over with its data",
+	.help =
+"  --wait  until all is in its place there, with progress\n"
+"\n"
+"It goes on in the background, also after a restart.  dmtier status shows how far it is, and dmtier keep ends it.\n"
+"When it is settled, and the tiered device was stopped, the disk alone holds what the tiered device held.\n",
+	.run = run_settle,
+};
+
 static int run_keep(int argc, char **argv)
 {
 	int code = parse_line(&verb_keep, argc, argv, 2, 2, "a name and a tier");
 
-	return code == TOOL_CONTINUE ? run_tier(&verb_keep, argc, argv, false) : code;
+	return code == TOOL_CONTINUE ? run_tier(&verb_keep, argc, argv, NULL) : code;
 }
 
 const struct verb verb_keep = {
 	.name = "keep",
 	.synopsis = "NAME TIER",
-	.summary = "take evacuate back: the tier is used again",
+	.summary = "take evacuate or settle back: the tier is used again",
 	.help = "",
 	.run = run_keep,
 };

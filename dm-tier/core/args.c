@@ -825,6 +825,7 @@ static const struct message_info message_infos[] = {
 	{ "move", TIER_MSG_MOVE, TIER_KIND_TIERED, 4, 4, "<tier> " RANGE_FORM, message_move },
 	{ "where", TIER_MSG_WHERE, TIER_KIND_TIERED, 3, 3, RANGE_FORM, message_range },
 	{ "evacuate", TIER_MSG_EVACUATE, TIER_KIND_TIERED, 2, 2, "<tier>", message_tier },
+	{ "settle", TIER_MSG_SETTLE, TIER_KIND_TIERED, 2, 2, "<tier>", message_tier },
 	{ "keep", TIER_MSG_KEEP, TIER_KIND_TIERED, 2, 2, "<tier>", message_tier },
 	{ "stats", TIER_MSG_STATS_RESET, TIER_KIND_BOTH, 2, 2, "reset", message_stats },
 };

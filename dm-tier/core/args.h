@@ -199,6 +199,7 @@ enum tier_message_op {
 	TIER_MSG_WHERE,		/* where <first sector> <sectors> */
 	TIER_MSG_KEEP,		/* keep <tier> */
 	TIER_MSG_EVACUATE,	/* evacuate <tier> */
+	TIER_MSG_SETTLE,	/* settle <tier> */
 	TIER_MSG_STATS_RESET,	/* stats reset */
 };
 

@@ -368,6 +368,10 @@ static const char *check_tier(const struct tier_geometry *g, u32 i)
 		return "data_start of a tier is not a multiple of the block size";
 	if (headless && has_uuid(d))
 		return "uuid of a tier without header is not zero";
+	if (d->flags & TIER_DEV_SETTLE && !headless)
+		return "a tier that has a header is to be settled";
+	if (d->flags & TIER_DEV_SETTLE && d->flags & TIER_DEV_EVACUATE)
+		return "a tier is to be settled and to be emptied";
 	if (d->first_slot)
 		return "first_slot of a tier is not 0";
 	if (d->sectors > MAX_SECTORS)

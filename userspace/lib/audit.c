@@ -898,6 +898,31 @@ static int audit_mapping(struct walk *w)
 	return r;
 }
 
+u64 audit_settle_left(const struct audit *a, u32 tier)
+{
+	const struct tier_geometry *g = &a->sb.geometry;
+	const struct tier_dev_geometry *d = &g->devs[tier];
+	u64 places = d->nr_slots < g->nr_blocks ? d->nr_slots : g->nr_blocks, left = places, s;
+	u64 all = tier_granule_mask(0, g->nr_granules - 1), tail_granules = 0;
+	u64 tail = d->sectors & (g->block_sectors - 1);
+
+	if (tail)
+		tail_granules = tier_granule_mask(0, (u32)((tail - 1) >> g->granule_shift));
+	for (s = 0; a->records && s < g->nr_slots; s++) {
+		const struct tier_record *rec = &a->records[s];
+		u64 block = tier_from_block(rec->block);
+
+		if (!(rec->flags & TIER_REC_MAPPED))
+			continue;
+		if (block < places)
+			left -= tier_slot_dev(g, tier_to_slot((u32)s)) == tier &&
+				tier_slot_local(g, tier_to_slot((u32)s)) == block && rec->valid == all;
+		else
+			left += !!(rec->valid & ~(block == d->nr_slots ? tail_granules : 0));
+	}
+	return left;
+}
+
 /* ---- the whole ---- */
 
 static int audit_flags(struct walk *w)

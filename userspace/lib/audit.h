@@ -128,6 +128,17 @@ int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *wh
  */
 int audit_find_tier(const struct tier_sb *sb, const struct bdev *dev, char *why);
 
+/**
+ * audit_settle_left() - what keeps a tier without header from being a plain disk?
+ * @a: of a tiered device
+ * @tier: its number
+ *
+ * Blocks that are not in their place there, or not with all their data, and those that have no place. If there are none,
+ * and the device was stopped cleanly while this tier settled, the disk alone reads as the tiered device.
+ * Return: their number.
+ */
+u64 audit_settle_left(const struct audit *a, u32 tier);
+
 void audit_free(struct audit *a);
 
 #endif /* TIER_TOOLS_AUDIT_H */

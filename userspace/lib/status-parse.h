@@ -40,7 +40,7 @@ struct status_section {
  * @moves_out: blocks moved away
  * @pinned: slots
  * @errors: of the device
- * @state: "ok", "evacuating", "empty", "failing"
+ * @state: "ok", "evacuating", "empty", "settling", "settled", "failing"
  */
 struct status_tier {
 	uint64_t slots;
