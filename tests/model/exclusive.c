@@ -21,6 +21,7 @@ enum { MAX_BLOCKS = 2, MAX_UNITS = 2, MAX_SLOTS = 4, MAX_DEVS = 3, MAX_OPS = 3, 
 #define CAN_FLUSH	(1U << 4)	/* flushes that have nothing to commit */
 #define CAN_FAIL	(1U << 5)	/* copies and flushes of a commit fail */
 #define CAN_TRIM	(1U << 6)	/* slots are discarded before they are free */
+#define CAN_SETTLE	(1U << 7)	/* moves to another slot of the same device */
 
 struct config {
 	const char *name;
@@ -1107,7 +1108,7 @@ static void begin_moves(struct search *se, const struct state *old)
 			struct state s = *old;
 			struct op o = { .type = OP_MOVE, .block = block, .slot = i, .to = k };
 
-			if (s.slot[k].place != FREE || cf->dev[k] == cf->dev[i])
+			if (s.slot[k].place != FREE || (cf->dev[k] == cf->dev[i] && !(cf->can & CAN_SETTLE)))
 				continue;
 			s.slot[k].place = TARGET;
 			o.units = units_of(from->core.valid);
@@ -1797,7 +1798,11 @@ static const struct config configs[] = {
 		.ops = 2, .tokens = 2, .part = 2, .can = CAN_FAIL },
 	{ "two granules", MODEL_SMALL, .blocks = 1, .units = 2, .per_granule = 1, .slots = 3, .dev = { 0, 0, 1 },
 	  .ops = 2, .tokens = 2, .part = 4, .can = CAN_DISCARD },
+	{ "moves on one device", MODEL_SMALL, .blocks = 2, ONE_UNIT, .slots = 3, .dev = { 0, 0, 1 },
+	  .ops = 1, .tokens = 2, .part = 2, .can = CAN_DISCARD | CAN_SETTLE },
 
+	{ "moves on one device, most of it", MODEL_BIG, .blocks = 2, ONE_UNIT, .slots = 3, .dev = { 0, 0, 1 },
+	  .ops = 2, .tokens = 2, .part = 2, .can = CAN_DISCARD | CAN_FAIL | CAN_READ | CAN_SETTLE },
 	{ "two blocks, most of it", MODEL_BIG, .blocks = 2, ONE_UNIT, .slots = 3, .dev = { 0, 0, 1 },
 	  .ops = 2, .tokens = 2, .part = 2, .can = CAN_MOST },
 	{ "two blocks, reads", MODEL_BIG, .blocks = 2, ONE_UNIT, .slots = 3, .dev = { 0, 0, 1 },

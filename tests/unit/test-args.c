@@ -565,6 +565,7 @@ static const struct {
 	  "invalidate or stats reset" },
 	{ "where 0 1", "message where belongs to tiered mode" },
 	{ "evacuate 0", "message evacuate belongs to tiered mode" },
+	{ "settle 1", "message settle belongs to tiered mode" },
 	{ "flush now", "message flush has too many words: expected flush" },
 	{ "policy", "message policy has too few words: expected policy <name> [<key> <value>]..." },
 	{ "policy a/b", "policy \"a/b\" is not a name" },
@@ -649,8 +650,8 @@ static const struct {
 	const char *error;
 } bad_tiered_messages[] = {
 	{ "",
-	  "unknown message \"\": expected policy, set, promote, demote, pin, unpin, move, where, evacuate, keep "
-	  "or stats reset" },
+	  "unknown message \"\": expected policy, set, promote, demote, pin, unpin, move, where, evacuate, settle, "
+	  "keep or stats reset" },
 	{ "flush", "message flush belongs to the cache modes: expected policy, set, promote" },
 	{ "mode writeback", "message mode belongs to the cache modes" },
 	{ "invalidate 0 1", "message invalidate belongs to the cache modes" },
@@ -665,6 +666,8 @@ static const struct {
 	{ "evacuate", "message evacuate has too few words: expected evacuate <tier>" },
 	{ "evacuate 0 1", "message evacuate has too many words" },
 	{ "evacuate -1", "\"-1\" is not the number of a tier" },
+	{ "settle", "message settle has too few words: expected settle <tier>" },
+	{ "settle disk", "\"disk\" is not the number of a tier" },
 };
 
 static void test_tiered_messages(void)
@@ -683,6 +686,7 @@ static void test_tiered_messages(void)
 	   m.first == 8 && m.count == 992, "move");
 	ok(!message_to(TIER_KIND_TIERED, &m, "where 0 1000", 1000) && m.op == TIER_MSG_WHERE && m.count == 1000, "where");
 	ok(!message_to(TIER_KIND_TIERED, &m, "evacuate 0", 1000) && m.op == TIER_MSG_EVACUATE && !m.tier, "evacuate");
+	ok(!message_to(TIER_KIND_TIERED, &m, "settle 1", 1000) && m.op == TIER_MSG_SETTLE && m.tier == 1, "settle");
 	ok(!message_to(TIER_KIND_TIERED, &m, "promote 0 1000", 1000) && m.op == TIER_MSG_PROMOTE, "promote");
 	ok(!message_to(TIER_KIND_TIERED, &m, "stats reset", 1000) && m.op == TIER_MSG_STATS_RESET, "stats reset");
 	ok(!message_to(TIER_KIND_BOTH, &m, "flush", 1000) && !message_to(TIER_KIND_BOTH, &m, "evacuate 1", 1000),

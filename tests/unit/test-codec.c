@@ -277,8 +277,10 @@ static void test_tiered_sb_fields(void)
 	tiered_field("one more feature", TIER_NEWER, "features");
 	D->devs[0].flags = cpu_to_le32(TIER_DEV_EVACUATE);
 	tiered_field("a device to be emptied", TIER_OK, "");
-	D->devs[0].flags = cpu_to_le32(4);
+	D->devs[0].flags = cpu_to_le32(8);
 	tiered_field("an unknown flag of a device", TIER_INVALID, "flags");
+	D->devs[0].flags = cpu_to_le32(TIER_DEV_SETTLE);
+	tiered_field("a device with a header that is to be settled", TIER_INVALID, "settled");
 	D->devs[3].flags = cpu_to_le32(1);
 	tiered_field("flags of a device behind the last", TIER_INVALID, "reserved");
 	D->extents[4].reserved = cpu_to_le32(1);

@@ -599,7 +599,8 @@ SET(t_devs1, nr_devs, 1)
 SET(t_devs2, nr_devs, 2)
 SET(t_devs17, nr_devs, 17)
 SET(t_role, devs[1].role, TIER_ROLE_FAST)
-SET(t_flags, devs[1].flags, 4)
+SET(t_flags, devs[1].flags, 8)
+SET(t_settle, devs[1].flags, TIER_DEV_SETTLE)
 SET(t_headless, devs[1].flags, TIER_DEV_NO_HEADER)
 SET(t_start, devs[0].data_start, 0)
 SET(t_start2, devs[1].data_start, 2049)
@@ -643,6 +644,13 @@ static void set_t_two_headless(struct tier_geometry *g)
 	memset(g->devs[1].uuid, 0, 16);
 }
 
+static void set_t_settle_evacuate(struct tier_geometry *g)
+{
+	g->devs[1].flags = TIER_DEV_NO_HEADER | TIER_DEV_SETTLE | TIER_DEV_EVACUATE;
+	g->devs[1].data_start = 0;
+	memset(g->devs[1].uuid, 0, 16);
+}
+
 static const struct change tiered_changes[] = {
 	{ "tiered block_sectors 64", set_t_bs, "sectors" },
 	{ "one tier", set_t_devs1, "nr_devs" },
@@ -650,6 +658,8 @@ static const struct change tiered_changes[] = {
 	{ "17 tiers", set_t_devs17, "nr_devs" },
 	{ "a tier with another role", set_t_role, "role" },
 	{ "a tier with unknown flags", set_t_flags, "flags" },
+	{ "a tier with header that is to be settled", set_t_settle, "settled" },
+	{ "a tier that is to be settled and to be emptied", set_t_settle_evacuate, "emptied" },
 	{ "a tier without header, but with room for it", set_t_headless, "data_start" },
 	{ "a tier without header, with a uuid", set_t_uuid, "uuid" },
 	{ "a tier with header, without room for it", set_t_start, "data_start" },

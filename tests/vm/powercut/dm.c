@@ -24,7 +24,7 @@ int dm_fua_fd = -1;
 bool other_fast;
 u32 nr_tiers;
 u8 tier_dev[MAX_TIERS] = { FAST, SLOW, THIRD, FOURTH };
-bool other_tiers, own_tiers;
+bool other_tiers, own_tiers, taken;
 
 static int control = -1;
 static u32 minor_nr;

@@ -216,12 +216,13 @@ static bool check_tiers(struct paper *p, const struct image *state, char *why, s
 		return false;
 	}
 	for (i = 0; i < g->nr_devs; i++) {
-		int d = find_tier(p, state, i, &h);
+		bool headless = g->devs[i].flags & TIER_DEV_NO_HEADER;
+		int d = headless ? tier_dev[nr_tiers - 1] : find_tier(p, state, i, &h);
 
 		p->tiers[i] = d;
 		if (d == MAX_DEVS)
 			snprintf(why, size, "tier %u is not there", i);
-		else if (!generation_fits(p, &h))
+		else if (!headless && !generation_fits(p, &h))
 			snprintf(why, size, "tier %u has generation %llu, metadata %llu", i,
 				 (unsigned long long)h.generation, (unsigned long long)p->sb.generation);
 		else if (g->devs[i].sectors > dev_size[d] / SECTOR)
@@ -231,8 +232,8 @@ static bool check_tiers(struct paper *p, const struct image *state, char *why, s
 		return false;
 good:
 		paper_tiers[i] = '0' + d - (d > META);
-		paper_other_tiers |= d != tier_dev[i] || g->devs[i].nr_slots != h.nr_slots ||
-				     ((dev_size[d] / SECTOR - g->devs[i].data_start) >> g->block_shift) != h.nr_slots;
+		paper_other_tiers |= d != tier_dev[i] || (!headless && g->devs[i].nr_slots != h.nr_slots) ||
+				     ((dev_size[d] / SECTOR - g->devs[i].data_start) >> g->block_shift) != g->devs[i].nr_slots;
 	}
 	paper_tiers[i] = 0;
 	if (!paper_other_tiers || other_tiers || own_tiers)

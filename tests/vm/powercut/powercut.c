@@ -70,7 +70,7 @@ u64 tiered_sectors(void)
 	u32 i;
 
 	for (i = 0; i < nr_tiers; i++)
-		blocks += (dev_size[tier_dev[i]] / SECTOR - 2048) / block_sectors - 2;
+		blocks += (dev_size[tier_dev[i]] / SECTOR - (taken && i == nr_tiers - 1 ? 0 : 2048)) / block_sectors - 2;
 	return blocks * block_sectors;
 }
 
@@ -109,11 +109,13 @@ void format_devices(void)
 	image_new(&i);
 	dev_save(&i);
 	memset(i.mem[META], 0, dev_room[META]);
+	if (taken)
+		memset(i.mem[tier_dev[nr_tiers - 1]], 0, dev_room[tier_dev[nr_tiers - 1]]);
 	dev_load(&i);
 	snprintf(option, sizeof(option), "--force --block-size %uk", block_kib);
 	if (nr_tiers)
-		snprintf(option, sizeof(option), "--force --block-size %uk --mode tiered --size %llus", block_kib,
-			 (unsigned long long)nr_sectors);
+		snprintf(option, sizeof(option), "--force --block-size %uk --mode tiered --size %llus%s", block_kib,
+			 (unsigned long long)nr_sectors, taken ? " --take-data" : "");
 	if (dmtier_run("format", option)) {
 		if (system("cat /tmp/dmtier.out")) {}
 		die("format failed");

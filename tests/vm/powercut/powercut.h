@@ -120,6 +120,7 @@ extern u32 nr_tiers;		/* of the device under test; 0: it is a cache */
 extern u8 tier_dev[MAX_TIERS];	/* the device that each tier is, fastest first */
 extern bool other_tiers;	/* the superblock may have other tiers, until the next start */
 extern bool own_tiers;		/* each start is with those that the superblock has */
+extern bool taken;		/* the last tier was taken over with its data, zeros, and has no header */
 extern const char * const dev_names[MAX_DEVS];
 extern const char * const dev_paths[MAX_DEVS];
 extern u64 dev_size[MAX_DEVS];	/* what the kernel sees */

@@ -54,9 +54,15 @@ struct script {
 	bool grows;		/* the length does, to what there is room for; else it is the smaller one */
 	u32 smaller;		/* the second device has so many slots less in that life */
 	bool live;		/* the tiers change in the life that is judged; that has room on those before, too */
+	bool taken;		/* of two tiers: the second one is a disk that was taken over, and has 8 blocks and 11 sectors */
 };
 
 #define STEPS(...)	(const char *const []){ __VA_ARGS__, NULL }
+
+/* blocks 0, 1 and 2 in each other's places on the second tier, its slot 5 free, and a gap in block 6 */
+#define SCRAMBLE \
+	"w 0 0 1008", "w 8 0 8", "F", "M move 0 blocks 0 3", "V", "M move 1 blocks 0 1", "V", "M move 1 blocks 2 1", "V", \
+	"M move 1 blocks 1 1", "V", "d 5 0 1001", "d 6 8 16", "F"
 
 static const struct script scripts[] = {
 	{ "write-miss", "write miss", "writeback", "commit_ms 30", STEPS("w 0 0 8", "w 0 8 8", "F", "w 0 0 8", "w 1 3 2", "w 0 3 2", "F") },
@@ -261,6 +267,11 @@ static const struct script scripts[] = {
 	{ "tier-live", "tiers are emptied, taken out and taken in while the device lives", "tiered", "commit_ms 30", STEPS("w 0 0 1006", "F",
 		"M move 2 blocks 0 2", "V", "w 0 0 8", "M evacuate 0", "w 3 0 8", "V", "w 2 0 8", "O 12", "w 0 8 8", "f 4 0 8",
 		"M move 0 blocks 0 2", "V", "O 21", "w 9 3 2", "M move 0 all", "V", "w 0 0 8", "F"), .tiers = 3, .order_before = "12", .live = true },
+	{ "tier-settle", "a tier becomes a plain disk: a cycle of blocks, a landing and writes meanwhile", "tiered", "commit_ms 10",
+		STEPS(SCRAMBLE, "M settle 1", "w 5 3 2", "w 0 0 8", "V", "w 8 3 2", "w 2 0 8", "F", "w 8 8 1"), .tiers = 2, .taken = true },
+	{ "tier-settle-crash", "a tier becomes a plain disk; crash meanwhile, and during recovery", "tiered", "commit_ms 10",
+		STEPS("w 1 0 8", "M settle 1", "w 5 8 8", "V", "w 0 0 8", "w 8 3 2"), .tiers = 2, .taken = true, .crashes = 4,
+		.before = STEPS(SCRAMBLE, "M settle 1", "w 3 0 8", "z 30", "w 5 0 8", "w 2 3 2", "V", "F") },
 };
 
 const size_t nr_scripts = sizeof(scripts) / sizeof(scripts[0]);
@@ -544,7 +555,10 @@ static void tiered_sizes(const struct script *s, bool before)
 {
 	u64 other;
 
-	if (s->smaller)
+	taken = s->taken;
+	if (taken)
+		dev_resize(SLOW, (8 * block_sectors + 11) * SECTOR);
+	else
 		dev_resize(SLOW, dev_room[SLOW] - (before ? s->smaller * block_sectors * SECTOR : 0));
 	choose_tiers(s, s->live || !before);
 	other = tiered_sectors();
@@ -692,6 +706,41 @@ static bool prepare(const struct script *s, u64 *values, u8 *fast, struct rng *r
 	return good;
 }
 
+/* ---- a tier that became a plain disk ---- */
+
+/* but perhaps for the end of the disk, which the stop brings up to date */
+static bool says_settled(void)
+{
+	char text[4096], left[32];
+
+	return dm_status(text, sizeof(text)) && strstr(text, " settl") &&
+	       dm_status_word("settle_left", left, sizeof(left)) && !strcmp(left, "0");
+}
+
+/* the device was stopped: the disk alone has all that the tiered device had on it, also if the power fails now */
+static void disk_alone(const struct script *s, const struct life *l)
+{
+	static const u8 lost[MAX_DEVS] = { FATE_LOST };
+	u64 *values = calloc(max_sectors, sizeof(*values)), where = 0, i;
+	struct rng r = { 1 };
+	struct image state;
+	char why[300];
+
+	image_new(&state);
+	crash_image(&state, &l->base, l->log, l->end, lost, &r);
+	if (paper_values(&state, values, why, sizeof(why), &where))
+		complain("script %s: settled, and stopped: %s", s->name, why);
+	for (i = 0; i < dev_size[SLOW] / SECTOR; i++)
+		if (oracle_value(state.mem[SLOW] + i * SECTOR, i) != values[i]) {
+			complain("script %s: settled, but sector %llu of the disk has version %lld, of the tiered device %lld",
+				 s->name, (unsigned long long)i, (long long)oracle_value(state.mem[SLOW] + i * SECTOR, i),
+				 (long long)values[i]);
+			break;
+		}
+	image_free(&state);
+	free(values);
+}
+
 /* ---- judging ---- */
 
 struct counts {
@@ -789,6 +838,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 	count(&before);
 	for (round = 0; round < (s->crashes ? s->crashes : 1) && nr_failures < max_failures && time_left(); round++) {
 		struct life l = { 0 };
+		bool settled;
 		size_t n;
 		int d;
 
@@ -801,7 +851,12 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 			snprintf(l.what + n, sizeof(l.what) - n, ", script %s", s->name);
 			run_steps(s->steps, s->times ? s->times : 1);
 			after.moves += dm_moves();
+			settled = says_settled();
 			end_life(&l);
+			if (s->taken && !settled)
+				complain("script %s: not settled at the end", s->name);
+			else if (s->taken)
+				disk_alone(s, &l);
 			dev_delays(&(struct delays){ 0 }, 0);
 			for (d = 0; d < nr_devs; d++)
 				dev_fail(d, FAIL_NONE);
@@ -819,7 +874,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 	       (unsigned long long)(after.states - before.states), (unsigned long long)(after.recovery - before.recovery),
 	       (unsigned long long)(after.failures - before.failures), s->covers);
 	fflush(stdout);
-	other_fast = other_tiers = own_tiers = false;
+	other_fast = other_tiers = own_tiers = taken = false;
 	changed_generation = 0;
 	if (!s->tiers)
 		sizes(&(struct script){ 0 }, false);
