@@ -106,7 +106,7 @@ do_where() { where 0 "$len" >/dev/null; }
 do_policy() { msg policy "$(printf '%s\n' lru hotspot clock2q builtin | shuf -n 1)"; }
 do_status() { dmsetup status t0 >/dev/null && dmsetup table t0 >/dev/null; }
 do_suspend() { dmsetup suspend --nolockfs t0 && dmsetup resume t0; }
-do_set() { msg set free_low $((RANDOM % 20)) && msg set free_high $((21 + RANDOM % 50)) && msg set commit_ms $((10 + RANDOM % 200)); }
+do_set() { msg set free_low $((RANDOM % 10)) && msg set free_high $((21 + RANDOM % 50)) && msg set commit_ms $((10 + RANDOM % 200)); }
 actions=(move promote demote pin where policy status suspend set)
 
 for sizes in "17 33 8" "5 9 8 33"; do
