@@ -669,7 +669,8 @@ static int check_settle(struct tier *t, u32 tier, char *error)
 	}
 	for (i = 0; i < t->nr_devs; i++)
 		if (t->devs[i].evacuate) {
-			scnprintf(error, TIER_ERROR_LEN, "tier %u is to be emptied, or is empty: keep %u ends that", i, i);
+			scnprintf(error, TIER_ERROR_LEN, "tier %u is to be emptied, or is empty: keep %u ends that",
+				  i, i);
 			return -EPERM;
 		}
 	beyond = tier_settle_beyond(t, &t->devs[tier]);

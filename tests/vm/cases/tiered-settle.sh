@@ -99,8 +99,9 @@ ok "does nothing" right
 code 0 "a stop meanwhile" dmt remove t0
 code 0 "check" check_meta
 like "$OUT" "tier 1 .*; is to be settled: [0-9]+ blocks are not in their place" "says so"
-code 0 "create" up "${FAST[@]}"
+code 0 "create" up "${SLOW[@]}"
 is "$(tier 1 state)" settling "it goes on"
+ok "faster" msg set migration_rate 1000000
 code 0 "wait for it" dmt settle --wait t0 1
 is "$(tier 1 state) $(left) $(tier 1 used)" "settled 0 $BLOCKS" "settled"
 ok "the log says so" test "$(log "tier 1 is settled")" -ge 1
