@@ -254,6 +254,9 @@ dmtier_is 16 "move to no tier" move t ssd 0 8
 like "$ERR" '"ssd" is not the number of a tier' "... says what would be right"
 dmtier_is 16 "evacuate what" evacuate t
 dmtier_is 16 "evacuate a word" evacuate t fast
+dmtier_is 16 "settle what" settle --wait t
+dmtier_is 16 "settle a word" settle t disk
+like "$ERR" '"disk" is not the number of a tier' "... says what would be right"
 dmtier_is 16 "keep without a tier" keep t
 dmtier_is 16 "where without a range" where t
 dmtier_is 16 "where with a file and a range" where --file line t 0 8
