@@ -267,7 +267,7 @@ static const struct script scripts[] = {
 	{ "tier-live", "tiers are emptied, taken out and taken in while the device lives", "tiered", "commit_ms 30", STEPS("w 0 0 1006", "F",
 		"M move 2 blocks 0 2", "V", "w 0 0 8", "M evacuate 0", "w 3 0 8", "V", "w 2 0 8", "O 12", "w 0 8 8", "f 4 0 8",
 		"M move 0 blocks 0 2", "V", "O 21", "w 9 3 2", "M move 0 all", "V", "w 0 0 8", "F"), .tiers = 3, .order_before = "12", .live = true },
-	{ "tier-settle", "a tier becomes a plain disk: a cycle of blocks, a landing and writes meanwhile", "tiered", "commit_ms 10",
+	{ "tier-settle", "a tier becomes a plain disk: a cycle of blocks, a landing and writes meanwhile", "tiered", "commit_ms 10 migration_rate 512",
 		STEPS(SCRAMBLE, "M settle 1", "w 5 3 2", "w 0 0 8", "V", "w 8 3 2", "w 2 0 8", "F", "w 8 8 1"), .tiers = 2, .taken = true },
 	{ "tier-settle-crash", "a tier becomes a plain disk; crash meanwhile, and during recovery", "tiered", "commit_ms 10",
 		STEPS("w 1 0 8", "M settle 1", "w 5 8 8", "V", "w 0 0 8", "w 8 3 2"), .tiers = 2, .taken = true, .crashes = 4,
