@@ -466,7 +466,7 @@ static bool finish(struct tier *t, struct tier_dev *d)
 
 	if (r == -EBUSY)
 		return false;
-	r = r ?: tier_commit_wait(t) ?: tier_flush_devices(t);
+	r = r ?: tier_commit_wait(t) ?: tier_flush_devices(t, NULL);
 	if (r) {
 		pause(st);
 		return false;
