@@ -4,4 +4,6 @@
 # Damaged metadata.
 cd "$(dirname "$0")" || exit
 ./powercut/build || exit
-exec ./vmtap --cpus 1 cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-tiered.sh cases/powercut-damage.sh cases/powercut-load.sh
+# what all states of damage hold needs more memory
+# shellcheck disable=SC2086
+exec ./vmtap --cpus 1 ${TIER_LONG:+--mem 6G} cases/powercut-random.sh cases/powercut-scripts.sh cases/powercut-tiered.sh cases/powercut-damage.sh cases/powercut-load.sh
