@@ -175,6 +175,29 @@ image t1 20M
 dmtier_is 0 "the last of three" format --force --mode tiered --take-data t0 t1 meta hdd
 dmtier_is 0 "... check clean" check t0 t1 meta hdd
 
+# interrupted at each write: the disk is as it was, and can be taken over again
+if command -v strace >/dev/null; then
+	head -c $((512 * (500 * 128 + 9))) /dev/urandom >hdd
+	before=$(sums hdd)
+	for n in $(seq 20); do
+		image t0 20M
+		image meta 4M
+		run traced pwrite64:signal=SIGKILL:when="$n" "" "$DMTIER" format --force --mode tiered --take-data t0 hdd meta
+		[ "$RC" != 0 ] || break
+		is "$(sums hdd)" "$before" "killed at write $n, and the disk was not written to"
+		run "$DMTIER" check t0 hdd meta
+		[ "$RC" = 8 ] || [[ $OUT == *"the other copy is good"* ]]
+		ok $? "... no metadata, or complete ones" || diag "$OUT" "$ERR"
+		dmtier_is 0 "... taken over again" format --force --mode tiered --take-data t0 hdd meta
+		dmtier_is 0 "... and checked" check t0 hdd meta
+	done
+	[ "$n" -gt 5 ] && [ "$RC" = 0 ]
+	ok $? "all writes were tried ($n)"
+	is "$(sums hdd)" "$before" "the disk was not written to in all this"
+else
+	skip "no strace"
+fi
+
 # ---- damage, and what is lost ----
 
 tiers 20M 64M
