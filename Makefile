@@ -118,15 +118,16 @@ check-debug-on:
 
 .PHONY: bench
 bench:			## dm-tier beside other caches, takes hours; TRACES='FILE|DIRECTORY...': the policies, on these traces
-ifdef TRACES
-	@$(MAKE) tools
-	@tests/bench/policies $(TRACES)
-else
+ifeq ($(if $(WORKLOADS),,$(TRACES)),)
 	@tests/deps.sh --more
 	@$(MAKE) modules
 	@$(MAKE) tools
+	@$(MAKE) -C tests/tools all
 	@$(MAKE) hddsim
 	@$(TEST_ENV) tests/bench/run
+else
+	@$(MAKE) tools
+	@tests/bench/policies $(TRACES)
 endif
 
 .PHONY: lint

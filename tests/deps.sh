@@ -32,7 +32,7 @@ run=(
 check=(shellcheck mandoc sparse mmdebstrap clang lld cppcheck linux-source-6.1)
 
 # What the checks that take long need, building a kernel (tests/debug-kernel.sh), and the bench.
-more=(coccinelle flex bison libelf-dev libssl-dev bcache-tools)
+more=(coccinelle flex bison libelf-dev libssl-dev bcache-tools sqlite3)
 
 # Real packages only: dpkg-query knows no virtual ones.
 packages=("${build[@]}" "${run[@]}" "${check[@]}")
