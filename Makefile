@@ -117,7 +117,7 @@ check-debug-on:
 		$(filter-out tests/vm/60-newer-kernel.t tests/vm/harness-self.t,$(wildcard tests/vm/*.t))
 
 .PHONY: bench
-bench:			## dm-tier beside other caches, takes hours; TRACES='FILE|DIRECTORY...': the policies, on these traces
+bench:			## dm-tier beside other caches, takes hours; WORKLOADS='A C': some; TRACES='FILE|DIRECTORY...' alone: the policies, on these
 ifeq ($(if $(WORKLOADS),,$(TRACES)),)
 	@tests/deps.sh --more
 	@$(MAKE) modules

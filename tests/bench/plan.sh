@@ -38,6 +38,7 @@ fits()
 	A5:ssd | A5:linear | [DEFGIJ]:ssd | [DEFGIJ]:linear | K:ssd | K:linear) return 1 ;;
 	[DJ]:hdd | H?:hdd) return 1 ;;
 	[JK]:tiered | H?:tiered) return 1 ;;
+	G:tiered | G:bcache) return 1 ;;	# the SSD is too small for them
 	[JK]:*) [ "$MODE" = writeback ] ;;
 	esac
 }
@@ -55,7 +56,7 @@ stacks_of()
 	D) echo "$tier tiered $peers" ;;
 	E) echo "hdd $tier tiered cache64-wb cache256-wb bcache-wb writeboost" ;;
 	F) echo "hdd tier-wb tier256-wb tiered $peers" ;;
-	G) echo "hdd tier-wb $fills tiered cache64-wb cache256-wb" ;;
+	G) echo "hdd tier-wb $fills cache64-wb cache256-wb" ;;
 	H?) echo "linear $tier $peers" ;;
 	I) echo "hdd tier-wb tier256-wb $fills tiered $peers" ;;
 	J) echo "tier-wb tier256-wb $peers" ;;
@@ -76,7 +77,7 @@ seconds_of()
 	C) echo $((2 * (warm + 2 * run + 15))) ;;
 	D) echo $((BENCH_COLD + 10)) ;;
 	E) echo $((3 * warm + 4 * run + 10)) ;;
-	G) echo $((BENCH_REQUESTS * NR_TRACES / 1000 + 10)) ;;
+	G) echo $((NR_TRACES * (BENCH_REQUESTS / 830 + 6) + 10)) ;;
 	H?) echo $((2 * HIT_WARM + 2 * (HIT_WARM + run) + 10)) ;;
 	I) echo 150 ;;
 	J) echo $((warm + run + 60)) ;;

@@ -108,7 +108,7 @@ plan WORKLOADS="C K" STACKS="hdd tier-wb tier-wt cache256-wb" BENCH_REPS=3
 like "$OUT" $'\nC +12 measurements.*: hdd tier-wb tier-wt cache256-wb\nK +9 measurements.*: hdd tier-wb cache256-wb\n' \
 	"some workloads and stacks, as far as they fit"
 mkdir plan
-echo '{"warm":7,"seconds":10,"cold":60,"requests":20000,"ssd":256,"seed":5,"traces":"zipf mail pages files scan log"}' >plan/settings.json
+echo '{"warm":7,"seconds":10,"cold":60,"requests":15000,"ssd":256,"seed":5,"traces":"zipf mail pages files scan log"}' >plan/settings.json
 { runs C hdd x iops 1 2; runs C tier-wb x iops 1; } >plan/runs.json
 plan WORKLOADS="C K" STACKS="hdd tier-wb" BENCH_REPS=2
 like "$OUT" "^seed 5, 2 repetitions, warm 7 s" "a run that goes on has its settings"
