@@ -37,9 +37,9 @@ fresh()
 		dd if=/dev/zero of="$d" bs=1M count=1 oflag=direct status=none
 	done
 	case $KIND in
-	tier) "$DMTIER" format --force ${KIB:+--block-size "${KIB}k"} "$SSD" "$HDD" "$META" ;;
+	tier) "$DMTIER" format --force --block-size "${KIB:-64}k" "$SSD" "$HDD" "$META" ;;
 	tiered)
-		"$DMTIER" format --force --mode tiered --take-data ${KIB:+--block-size "${KIB}k"} "$SSD" "$HDD" "$META" ;;
+		"$DMTIER" format --force --mode tiered --take-data --block-size "${KIB:-64}k" "$SSD" "$HDD" "$META" ;;
 	bcache) make-bcache --wipe-bcache --bucket 128k -C "$SSD" -B "$HDD" ;;
 	esac >/run/fresh 2>&1 || { cat /run/fresh; return 1; }
 }
@@ -381,7 +381,7 @@ work_G()
 		dmsetup create part --table "0 $(((mib < 4 ? 4 : mib) * 2048)) linear $all 0"
 		SSD=/dev/mapper/part
 		renew
-		settings >>/run/settings	# dmtier takes smaller blocks on small devices
+		settings >>/run/settings
 		before=$(counts)
 		timed run_fio $REPLAY_LIMIT --read_iolog="$trace" --replay_redirect="$DEV" --replay_no_stall=1 --iodepth=8 \
 			--name=replay
@@ -417,10 +417,10 @@ program()
 
 FS=/run/fs
 
-# compile TREE		some of it
+# compile TREE		some of its programs
 compile()
 {
-	make -C "$1/tests/tools" CFLAGS=-O0 build/meta-edit build/tracegen
+	make -C "$1/tests/tools" CFLAGS=-O0 all
 }
 
 # programs		are read from the host once, before the first stack has its turn

@@ -203,11 +203,12 @@ class Bars:
                 for c in self.bench.cases_of("G") if c != ALL_TRACES} or {"": None}
 
     def scaling(self, rw):
-        one, two = (self.against(w, rw, "iops", "linear", lambda x: True) for w in ("H1", "H2"))
-        if not one or not two:
+        """The gain of a second processor, against dm-linear's."""
+        ours, theirs = ([self.value(w, rw, stack, "iops") for w in ("H1", "H2")] for stack in ("tier-wb", "linear"))
+        if not all(ours + theirs):
             return None
-        x = float(two[0]) / float(one[0])
-        return f"{x:.2f}", x >= 1, min(one[2], two[2])
+        x = ours[1][0] / ours[0][0] / (theirs[1][0] / theirs[0][0])
+        return f"{x:.2f}", x >= 1, min(n for _, n in ours + theirs)
 
     def fill(self, workload, case, figure):
         """The adaptive extent against the best fixed one, within 5 %."""
@@ -332,10 +333,9 @@ def stack_table(bench):
     for run in bench.runs:
         if run.get("settings"):
             text = re.sub(r"(?<= )\d+:\d+(?= )", "DEV", run["settings"])
-            where = seen.setdefault((run["stack"], text), [])
-            if run["workload"] not in where:
-                where.append(run["workload"])
-    return ["stack", "set up as", "in"], [[s, t, " ".join(w)] for (s, t), w in sorted(seen.items())]
+            seen.setdefault((run["stack"], text), set()).add(run["workload"])
+    return ["stack", "set up as", "in"], [[s, t, " ".join(w for w in WORKLOADS if w in where)]
+                                          for (s, t), where in sorted(seen.items())]
 
 
 def plot(path, title, cases):

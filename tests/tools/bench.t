@@ -33,6 +33,14 @@ echo '{"date":"2026-01-02","cold":60,"requests":100,"kernel":"6.1 <x>","bytes_a_
 	runs A5 cache256-wb warm iops 100 100 100 100 100
 	runs D tier-wb cold to_80_s 5 5
 	runs D cache64-wb cold to_80_s 10 10
+	runs H1 tier-wb randread iops 95 95 95 95 95
+	runs H1 linear randread iops 100 100 100 100 100
+	runs H2 tier-wb randread iops 171 171 171 171 171
+	runs H2 linear randread iops 180 180 180 180 180
+	runs H1 tier-wb randwrite iops 91 91 91 91 91
+	runs H1 linear randwrite iops 100 100 100 100 100
+	runs H2 tier-wb randwrite iops 91 91 91 91 91
+	runs H2 linear randwrite iops 180 180 180 180 180
 	runs E tier-wb "what hot keeps & more" kept_percent 90
 	for rep in 1 2 3 4 5; do
 		echo "{\"workload\":\"G\",\"stack\":\"tier-wb\",\"rep\":$rep,\"took_s\":1,\"settings\":\"\",\"cases\":{" \
@@ -60,10 +68,12 @@ row $'\n B IOPS at least the best peer.s in each - not measured\n' "... of which
 row $'\n D time at most half of dm-cache.s 0\.50 met, but on 2 of 5 runs\n' "... on too few runs"
 row $'\n G requests of the disk, all traces: at most 0\.72 of dm-cache.s 0\.60 met\n' "... on a sum"
 row $'\n G on no trace more than dm-cache two: 1\.10, one: 0\.35 not met\n' "... for each of several: that which fails is first"
+row $'\n H IOPS at least 0\\.92 of dm-linear.s randwrite: 0\\.91, randread: 0\\.95 not met\n' "... in both directions"
+row "from 1 to 2 processors: gains at least what dm-linear does randwrite: 0\.56, randread: 1\.00 not met" "... on two machines"
 row $'\n memory at most 32 bytes a slot, blocks of 64 KiB 30 met\n' "... of the settings"
 row $'\n memory at most 24 bytes a slot, blocks of 4 KiB 31 not met\n' "... which fails"
 row "failed: B, repetition 2: writeboost: status 1" "what failed is named"
-is "$(cd run/plots && echo *)" "A.svg A5.svg D.svg E.svg G.svg" "a plot for each workload"
+is "$(cd run/plots && echo *)" "A.svg A5.svg D.svg E.svg G.svg H1.svg H2.svg" "a plot for each workload"
 for f in run/plots/*.svg; do
 	run python3 -c '
 import sys, xml.etree.ElementTree as e
@@ -83,7 +93,7 @@ run "$bench/report.py" --docs . run/bench.json
 is "$RC$OUT$ERR" "0" "--docs"
 like "$(<performance.md)" "\| A \| writeback: IOPS at least 1\.15 of the best peer's \| 1\.25 \| met \|" "... with the bars"
 like "$(<performance.md)" "\| kernel \| 6\.1 <x> \|" "... the settings"
-like "$(<performance.md)" $'\n\\| tier-wb \\| 0 8 tier-wb DEV 1 \\| A A5 D E \\|' "... the stacks' settings"
+like "$(<performance.md)" $'\n\\| tier-wb \\| 0 8 tier-wb DEV 1 \\| A A5 D E H1 H2 \\|' "... the stacks' settings"
 like "$(<performance.md)" '!\[A5\]\(performance/A5\.svg\)' "... and plots"
 is "$(cmp performance/A5.svg run/plots/A5.svg && echo same)" same "... which are there"
 for f in "nowhere" "run/runs.json" "--docs . run" "--wrong" ""; do
