@@ -57,7 +57,7 @@ bcache_is()	# STATE-REGEX
 # up			the stack is started; sets DEV
 up()
 {
-	local length table=
+	local length table='' features="${FILL:+fill_sectors $((FILL * 2))} ${HOLD:+idle_ms $HOLD}"
 
 	length=$(blockdev --getsz "$HDD")
 	DEV=/dev/mapper/bench
@@ -65,8 +65,7 @@ up()
 	hdd) DEV=$HDD ;;
 	ssd) DEV=$SSD ;;
 	linear) length=$(blockdev --getsz "$SSD") table="linear $SSD 0" ;;
-	tier)
-		"$DMTIER" create --mode "$MODE" ${FILL:+--feature "fill_sectors $((FILL * 2))"} bench "$SSD" "$HDD" "$META" ;;
+	tier) "$DMTIER" create --mode "$MODE" --feature "$features" bench "$SSD" "$HDD" "$META" ;;
 	tiered) "$DMTIER" create bench "$SSD" "$HDD" "$META" ;;
 	cache) table=$(cache_table smq) ;;
 	bcache)
@@ -136,10 +135,11 @@ dirty()
 
 not_dirty() { [ "$(dirty)" = 0 ]; }
 
-# hold			nothing is written back for idleness, so that what is dirty can be counted
+# hold			from now on dm-tier writes nothing back for idleness, so that what is dirty can be counted
 hold()
 {
-	[ "$KIND" != tier ] || dmsetup message bench 0 set idle_ms 3600000
+	HOLD=3600000
+	[ "$KIND" != tier ] || dmsetup message bench 0 set idle_ms $HOLD
 }
 
 # clean			writes back all dirty data, and waits
@@ -594,6 +594,7 @@ while read -r REP STACK <&3; do
 	: >/run/cases
 	: >/run/settings
 	FIO_RUNS=0
+	HOLD=
 	watch "$(limit_of "$WORKLOAD")" &
 	watcher=$!
 	set +e

@@ -51,8 +51,8 @@ stacks_of()
 
 	case $1 in
 	A | A5) echo "hdd ssd linear $tier tier16-wb tier256-wb $fills tiered $peers $peers_wt" ;;
-	B) echo "hdd ssd linear $tier tiered $peers cache64-wt bcache-wt" ;;
-	C) echo "hdd ssd linear $tier tiered $peers" ;;
+	B) echo "hdd ssd $tier tiered $peers cache64-wt bcache-wt" ;;
+	C) echo "hdd ssd $tier tiered $peers" ;;
 	D) echo "$tier tiered $peers" ;;
 	E) echo "hdd $tier tiered cache64-wb cache256-wb bcache-wb writeboost" ;;
 	F) echo "hdd tier-wb tier256-wb tiered $peers" ;;
