@@ -538,7 +538,7 @@ work_K()
 	mib=$(dirty)
 	timed clean
 	jq -n --argjson took "$TOOK" --argjson mib "$mib" --argjson b "$before" --argjson a "$(counts)" \
-		'{ clean_mib_s: ($mib / $took), clean_s: $took, dirty_mib: $mib,
+		'{ clean_mib_s: (if $mib > 0 then $mib / $took else null end), clean_s: $took, dirty_mib: $mib,
 			hdd_written_mib: (($a.hdd_written - $b.hdd_written) / 2048) }' | record "N dirty"
 }
 
