@@ -79,7 +79,7 @@ seconds_of()
 	E) echo $((3 * warm + 4 * run + 10)) ;;
 	G) echo $((NR_TRACES * (BENCH_REQUESTS / 830 + 6) + 10)) ;;
 	H?) echo $((2 * HIT_WARM + 2 * (HIT_WARM + run) + 10)) ;;
-	I) echo 150 ;;
+	I) echo 70 ;;
 	J) echo $((warm + run + 60)) ;;
 	K) echo $((2 * warm + run + 60)) ;;
 	esac
