@@ -363,7 +363,7 @@ work_F()
 	sampled measure burst "$BENCH_SECONDS" --rw=randwrite --bs=4k --iodepth=32 --size=${over}M --name=burst
 	awk -v all="$BENCH_SECONDS" '
 		$1 <= all - 1 && (!n++ || $2 < least) { least = $2 }
-		END { printf "{ \"least_iops\": %.1f }\n", least }' /run/rates | record "slowest second"
+		END { if (n) printf "{ \"least_iops\": %.1f }\n", least }' /run/rates | record "slowest second"
 }
 
 # The SSD has a tenth of the pages that the trace touches, and a MiB for what stacks keep there beside data.
