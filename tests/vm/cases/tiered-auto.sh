@@ -48,7 +48,7 @@ ok "one more stream" write 700 64
 is $? 0 "is on the second"
 
 # ---- watermarks ----
-ok "create" new_tiers 64k "9 65 8" lru "free_low 10 free_high 30 $RATE"
+ok "create" new_tiers 64k "5 33 8" lru "free_low 10 free_high 30 $RATE"
 slots=$(tier 0 slots)
 ok "fill the first tier up to the low watermark" scattered 0 $((slots * 88 / 100)) 3
 is "$(tier 1 landings) $(tier 0 out)" "0 0" "nothing went to the second"
