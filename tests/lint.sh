@@ -68,13 +68,12 @@ check_shell()
 
 check_python()
 {
-	local f r=0
+	local f list=()
 
 	while read -r f; do
-		[[ $f == *.py ]] || is_script "$f" python3 || continue
-		python3 -c 'import ast, sys; ast.parse(open(sys.argv[1]).read(), sys.argv[1])' "$f" || r=1
+		if [[ $f == *.py ]] || is_script "$f" python3; then list+=("$f"); fi
 	done < <(files | grep -vE '\.(o|ko|so|a|img|bin|xz|zst)$')
-	return "$r"
+	python3 -c 'import ast, sys; [ast.parse(open(f).read(), f) for f in sys.argv[1:]]' "${list[@]}"
 }
 
 check_man()
