@@ -914,7 +914,8 @@ static void send_leg(struct tier_io *io, bool fast, u32 first, u32 end)
 	first = max(first, off);
 	end = min(end, off + io->sectors);
 	leg = bio_alloc_clone(d->dm->bdev, io_bio(io), GFP_NOIO, &t->bios);
-	leg->bi_opf = io->opf & ~REQ_POLLED;	/* the caller polls its own bio only */
+	/* the caller polls its own bio only; how a bio is freed is the affair of its own bioset */
+	leg->bi_opf = (io->opf & ~(REQ_POLLED | REQ_ALLOC_CACHE)) | (leg->bi_opf & REQ_ALLOC_CACHE);
 	if (!fast && (io->flags & TIER_IO_FUA))
 		leg->bi_opf |= REQ_FUA;
 	bio_trim(leg, first - off, end - first);

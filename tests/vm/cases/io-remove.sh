@@ -37,8 +37,8 @@ meddle()
 
 busy() { [ $(($(st write_hits) + $(st write_misses))) -gt 100 ]; }
 
-# goes OPTION...	its table is replaced by one that fails everything
-goes() { timeout -k 10 $LIMIT dmsetup wipe_table "$@" t0; }
+# goes OPTION...	its table is replaced by one that fails everything; again if another resume came between
+goes() { timeout -k 10 $LIMIT dmsetup wipe_table "$@" t0 || timeout -k 10 $LIMIT dmsetup wipe_table "$@" t0; }
 
 for ((i = 1; i <= rounds; i++)); do
 	mode=${modes[i % 3]} policy=${policies[i % 4]} bs=$((4 << RANDOM % 5))k
