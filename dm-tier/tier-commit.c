@@ -608,6 +608,7 @@ void tier_commit_work(struct work_struct *work)
 		return;
 	r = tier_health(t) >= TIER_HEALTH_RO ? -EIO :
 	    commit_changed(t, intent_look_due(t) ? UNMARK_IDLE : UNMARK_NONE, &lost);
+	WRITE_ONCE(t->commit_lost, lost);
 	end_ios(&flushes, r ?: lost);					/* 6 */
 	end_ios(&commits, r ?: lost);
 	list_for_each_entry_safe(w, tmp, &waiters, list) {
@@ -617,8 +618,10 @@ void tier_commit_work(struct work_struct *work)
 	if (!list_empty(&starved)) {
 		struct tier_io *io;
 
+		/* of moves that can't be recorded it may never be known when they end: who waits for them gives up */
 		list_for_each_entry(io, &starved, list)
-			io->flags |= r ? TIER_IO_GIVE_UP : 0;
+			if (r || (lost && !atomic_read(&t->nr_moves) && io->region == atomic_read(&t->freed)))
+				io->flags |= TIER_IO_GIVE_UP;
 		spin_lock_irq(&t->io_lock);
 		list_splice_tail(&starved, &t->trim_waiters);
 		spin_unlock_irq(&t->io_lock);

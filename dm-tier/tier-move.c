@@ -789,8 +789,12 @@ bool tier_moves(struct tier *t)
 			t->round_next = jiffies + interval(t) * HZ;
 		}
 	}
-	/* what was moved is committed soon, so that its old slots can be used */
-	if (READ_ONCE(t->nr_switched) && !atomic_read(&t->nr_moves) && list_empty(&t->leaving))
+	/*
+	 * What was moved is committed soon, so that its old slots can be used; or when the timer says so, if a device
+	 * could not be flushed
+	 */
+	if (READ_ONCE(t->nr_switched) && !READ_ONCE(t->commit_lost) && !atomic_read(&t->nr_moves) &&
+	    list_empty(&t->leaving))
 		tier_commit_kick(t, true);
 	return again || busy;
 }

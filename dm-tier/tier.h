@@ -461,6 +461,7 @@ struct tier {
 	struct list_head waiters;	/* threads that wait for a commit */
 	bool commit_wanted;		/* by the reclaimer, or the drain */
 	u32 commit_seq;			/* odd while a commit runs */
+	bool commit_lost;		/* tiered mode: the last one could not flush some device */
 	struct workqueue_struct *commit_wq;
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;
@@ -708,6 +709,7 @@ int tier_change_tiers(struct tier *t, u64 *intent, bool *changed);
 tier_slot_t tier_settle_place(struct tier *t, const struct tier_dev *d, tier_block_t block);
 u64 tier_settle_discard_start(struct tier *t);
 void tier_settle_again(struct tier *t);
+void __tier_settle_grew(struct tier *t, tier_block_t block, u64 granules);
 void tier_settle_written(struct tier *t, tier_block_t block);
 void tier_settle_failed(struct tier *t);
 bool tier_settle_step(struct tier *t);

@@ -92,6 +92,25 @@ is "$(tier 1 state)" failing "after max_errors the tier is failing"
 dev_ok hdd
 nok "nothing is moved there" msg move 1 0 128
 
+# ---- no room while a move can't be recorded ----
+ok "create" new_tiers 64k "3 5 8" lru "migration off migration_rate 1000000 max_errors 1000000 commit_ms 200"
+len=$(($(blockdev --getsz "$T0") / 128))
+ok "write all of it" write 0 $len
+ok "discard a block" blkdiscard -o 65536 -l 65536 "$T0"
+ok "that is durable" sync "$T0"
+dev_fail ssd flush
+ok "a block moves to the tier that can't be flushed" moved 0 $((len - 1)) 1
+sleep 1
+n=$(tier 0 errors)
+sleep 1
+ok "that is tried when the timer says so" test $(($(tier 0 errors) - n)) -lt 30
+code 1 "a block that has no slot is not written" timeout 20 dd if="$NEW" of="$T0" bs=64k seek=1 count=1 oflag=direct conv=notrunc status=none
+like "$OUT" "No space left on device" "ENOSPC, at once"
+dev_ok ssd
+ok "when it can be flushed again" sync "$T0"
+ok "there is room" dd if="$NEW" of="$T0" bs=64k seek=1 count=1 oflag=direct conv=notrunc,fsync status=none
+ok "the rest is right" right 2 $((len - 2))
+
 # ---- no room ----
 ok "create" new_tiers 64k "9 17 8" lru "migration_rate 1000000"
 len=$(blockdev --getsz "$T0")
