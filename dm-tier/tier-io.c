@@ -82,6 +82,7 @@ void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 		return;
 	}
 	tier_slot_set_granules(&t->map, slot, valid, dirty);
+	__tier_settle_grew(t, tier_slot_block(&t->map, slot), valid & ~old_valid);
 	if (old_valid & ~valid)
 		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_LOST);
 	diff = (int)hweight64(dirty) - (int)hweight64(old_dirty);

@@ -172,15 +172,23 @@ static int copy_tail(struct tier *t, struct tier_dev *d, u32 *writes)
 
 enum whereabouts { AT_HOME, AWAY, GAPS };
 
+/* is a block in @place that has no place of its own?  That one goes only if somebody makes it; a hint */
+static bool homeless_there(struct tier *t, struct tier_dev *d, tier_slot_t place)
+{
+	return tier_slot_flags(&t->map, place) & TIER_SLOT_MAPPED &&
+	       tier_settle_place(t, d, tier_slot_block(&t->map, place)) == TIER_NO_SLOT;
+}
+
+/* AWAY: it, or who is in its place, is to be moved */
 static enum whereabouts look(struct tier *t, struct tier_dev *d, tier_block_t block)
 {
+	tier_slot_t place = tier_settle_place(t, d, block), slot;
 	struct tier_stripe *s = tier_stripe(t, block);
 	enum whereabouts found = GAPS;
-	tier_slot_t slot;
 
 	spin_lock_irq(&s->lock);
 	slot = tier_map_lookup(&t->map, block);
-	if (slot != TIER_NO_SLOT && slot != tier_settle_place(t, d, block))
+	if (slot == TIER_NO_SLOT ? homeless_there(t, d, place) : slot != place)
 		found = AWAY;
 	else if (slot != TIER_NO_SLOT && tier_slot_valid(&t->map, slot) == tier_block_mask(t, block))
 		found = AT_HOME;
@@ -340,6 +348,16 @@ u64 tier_settle_beyond(struct tier *t, const struct tier_dev *d)
 		spin_unlock_irq(&s->lock);
 	}
 	return nr;
+}
+
+/* granules of a block became valid.  Stripe locked */
+void __tier_settle_grew(struct tier *t, tier_block_t block, u64 granules)
+{
+	struct tier_dev *d = tier_settling(t);
+
+	tier_assert_locked(t, block);
+	if (d && granules_beyond(t, d, block, granules))
+		tier_settle_again(t);
 }
 
 /* ---- passes ---- */
@@ -605,5 +623,6 @@ int tier_settle_stop(struct tier *t)
 	struct tier_dev *d = tier_settling(t);
 	u32 writes;
 
-	return d && tail_stale(&t->settle) ? copy_tail(t, d, &writes) : 0;
+	/* also if the end was discarded, and that was not looked at yet */
+	return d && tier_settle_works(t) ? copy_tail(t, d, &writes) : 0;
 }

@@ -76,6 +76,10 @@ scramble()
 	for b in 0 21 31 77 99 127; do put $b $((b % 64)) 11 || return; done
 	put $BLOCKS 3 9
 }
+drop 120 0 128
+ok "the end of the disk" msg move 1 $((BLOCKS * 128)) 128
+moved
+is "$(tier 1 used)" $BLOCKS "lies where a block without data has its place"
 ok "blocks move up and down, are discarded and written to" scramble
 ok "many are on the SSD" test "$(tier 0 used)" -gt 30
 ok "all is right" right
@@ -120,6 +124,10 @@ code 8 "waiting for it says why" dmt settle --wait t0 1
 like "$OUT" "1 blocks with data lie behind the end of tier 1" "..."
 ok "discard it" blkdiscard -o $((200 * 65536)) -l 65536 "$T0"
 ok "settled" wait_until 10 state settled
+put $BLOCKS 72 8
+ok "so does what the last block has more than the disk" wait_until 10 beyond
+drop $BLOCKS 72 8
+ok "settled" wait_until 10 state settled
 put $BLOCKS 0 30
 code 0 "stop, right behind a write to its end" dmt remove t0
 ok "the disk alone is right" cmp -n $BYTES "$HDD" "$WORK/copy"
@@ -129,6 +137,10 @@ like "$OUT" "tier 1 .*; is settled: this disk alone holds" "says so"
 # ---- back again ----
 code 0 "create" up "${FAST[@]}"
 ok "it is still settled" wait_until 10 state settled
+drop $BLOCKS 40 16
+code 0 "stop, right behind a discard of its end" dmt remove t0
+ok "the disk alone is right" cmp -n $BYTES "$HDD" "$WORK/copy"
+code 0 "create" up "${FAST[@]}"
 ok "keep it" msg keep 1
 is "$(tier 1 state)" ok "it is a tier as before"
 ok "blocks move" msg move 0 0 1280
