@@ -106,7 +106,7 @@ static int check_gone(const struct change *c)
 	return 0;
 }
 
-/* the tiers and their slots are as they were */
+/* the tiers and their slots are as they were; without a header a tier is known by its size, to the sector */
 static bool nothing_changes(const struct change *c)
 {
 	const struct tier_geometry *old = old_geometry(c), *g = &c->g;
@@ -115,7 +115,8 @@ static bool nothing_changes(const struct change *c)
 	if (g->nr_devs != old->nr_devs || g->nr_slots != old->nr_slots || g->nr_sectors != old->nr_sectors)
 		return false;
 	for (i = 0; i < g->nr_devs; i++)
-		if (c->tiers[i].was != i || g->devs[i].nr_slots != old->devs[i].nr_slots)
+		if (c->tiers[i].was != i || g->devs[i].nr_slots != old->devs[i].nr_slots ||
+		    (g->devs[i].flags & TIER_DEV_NO_HEADER && g->devs[i].sectors != old->devs[i].sectors))
 			return false;
 	return true;
 }

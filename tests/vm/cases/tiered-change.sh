@@ -109,4 +109,22 @@ ok "create" tiers_up lru "migration off"
 ok "all is right" right
 ok "remove" dmsetup remove t0
 
+# ---- a disk that was taken over grows by less than a block, and then the power fails ----
+crash_images() { local d; for d in "$HDD" "$META"; do "$@" "$d" "$WORK/crash.${d##*/}" || return; done; }
+save() { dd if="$1" of="$2" bs=64k count=128 iflag=direct status=none; }
+restore() { dd if="$2" of="$1" bs=64k oflag=direct status=none; }
+taken_up() { "$DMTIER" create t0 "$HDD" "$SSD" "$META"; }
+ok "a shorter disk" grow small "0 18360 linear $dev 0"
+ok "without header" dd if=/dev/zero of="$SSD" bs=1M count=1 oflag=direct status=none
+ok "format" "$DMTIER" format --force --mode tiered --take-data --block-size 64k "$HDD" "$SSD" "$META"
+ok "create" taken_up
+ok "stop" dmsetup remove t0
+ok "it grows" grow small "0 18424 linear $dev 0"
+ok "create" taken_up
+ok "what a power cut would leave" crash_images save
+ok "stop" dmsetup remove t0
+ok "the power cut" crash_images restore
+ok "create" taken_up
+ok "remove" dmsetup remove t0
+
 done_testing
