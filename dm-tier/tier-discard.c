@@ -145,7 +145,8 @@ void tier_drop_range(struct tier *t, u64 start, u64 end, bool dirty_too)
 	u64 last = (end - 1) >> t->g.block_shift;
 	u32 i;
 
-	if (last - first < t->map.nr_slots) {
+	/* in tiered mode blocks change their slots: a search through the slots could miss some */
+	if (tier_exclusive(t) || last - first < t->map.nr_slots) {
 		for (; first <= last; first++) {
 			drop_in_block(t, tier_to_block(first), start, end, dirty_too);
 			cond_resched();
