@@ -8,8 +8,9 @@
 #include <linux/kdev_t.h>
 #include "tier.h"
 
-static DEFINE_MUTEX(claims_lock);	/* guards claims and the claim fields of targets */
+static DEFINE_MUTEX(claims_lock);	/* guards claims, losses and the claim fields of targets */
 static LIST_HEAD(claims);
+static LIST_HEAD(losses);	/* targets that stopped without having all acknowledged writes on their devices */
 
 static bool uses(const struct tier *t, dev_t dev)
 {
@@ -70,24 +71,41 @@ const char *tier_claimed_by_other(struct tier *t)
  * @t: target
  * @uuid: of the metadata
  * @why: set if it fails
+ *
+ * If the table that this one replaces has lost acknowledged writes when it stopped, who uses the mapped device is to
+ * know: its next flush will fail.
  * Return: 0 or -EBUSY.
  */
 int tier_claim(struct tier *t, const u8 *uuid, const char **why)
 {
+	struct tier *o;
+
 	mutex_lock(&claims_lock);
 	*why = conflict(t, uuid);
 	if (!*why) {
 		memcpy(t->claim_uuid, uuid, sizeof(t->claim_uuid));
-		if (list_empty(&t->claim))
-			list_add(&t->claim, &claims);
+		list_move(&t->claim, &claims);
+		list_for_each_entry(o, &losses, claim)
+			if (dm_table_get_md(o->ti->table) == dm_table_get_md(t->ti->table) &&
+			    !memcmp(uuid, o->claim_uuid, sizeof(o->claim_uuid)))
+				WRITE_ONCE(t->lost, true);
 	}
 	mutex_unlock(&claims_lock);
 	return *why ? -EBUSY : 0;
 }
 
-void tier_unclaim(struct tier *t)
+/**
+ * tier_unclaim() - give the claim up
+ * @t: target, with or without a claim
+ * @lost: acknowledged writes may not be on its devices
+ *
+ * Context: may sleep.
+ */
+void tier_unclaim(struct tier *t, bool lost)
 {
 	mutex_lock(&claims_lock);
 	list_del_init(&t->claim);
+	if (lost)
+		list_add(&t->claim, &losses);
 	mutex_unlock(&claims_lock);
 }

@@ -1216,6 +1216,8 @@ static int map_flush(struct tier_io *io)
 	bool commit = false;
 	u32 i;
 
+	if (unlikely(READ_ONCE(t->lost)) && xchg(&t->lost, false))
+		return DM_MAPIO_KILL;
 	if (t->readonly) {	/* nothing was written: who closes or unmounts it is not to be told of an error */
 		tier_io_complete(io, BLK_STS_OK);
 		return DM_MAPIO_SUBMITTED;

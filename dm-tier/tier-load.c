@@ -173,7 +173,7 @@ void tier_unload(struct tier *t)
 {
 	t->loaded = false;
 	t->checkpoints_reset = 0;
-	tier_unclaim(t);
+	tier_unclaim(t, false);
 	tier_move_forget(t);
 	if (t->policy)
 		tier_policy_stop(t);
@@ -662,7 +662,7 @@ int tier_reactivate(struct tier *t)
 		r = activate(t, false, false);
 	/* else the stop failed: what is in core is newer than what is on the disk */
 	if (r)
-		tier_unclaim(t);
+		tier_unclaim(t, false);
 	return r;
 }
 
@@ -704,12 +704,13 @@ static void take_fingerprints(struct tier *t, struct tier_fingerprint *fp)
  */
 void tier_stop(struct tier *t)
 {
+	bool lost = READ_ONCE(t->lost);
 	struct tier_fingerprint *fp;
 	int r;
 
 	lockdep_assert_held(&t->life_mutex);
 	if (t->readonly) {
-		tier_unclaim(t);
+		tier_unclaim(t, lost);
 		return;
 	}
 	r = tier_commit_final(t);
@@ -718,6 +719,7 @@ void tier_stop(struct tier *t)
 	r = r ?: tier_flush_devices(t, NULL);	/* what these have discarded and written */
 	if (r) {
 		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);
+		lost = true;
 		goto out;
 	}
 	fp = kcalloc(TIER_MAX_DEVS, sizeof(*fp), GFP_KERNEL);
@@ -728,5 +730,5 @@ void tier_stop(struct tier *t)
 	if (r)
 		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);
 out:
-	tier_unclaim(t);
+	tier_unclaim(t, lost);
 }

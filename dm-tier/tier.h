@@ -395,6 +395,7 @@ struct tier {
 	bool loaded;			/* metadata are in core */
 	bool live;			/* between resume and suspend */
 	bool stopping;			/* no new background work */
+	bool lost;			/* the table before has lost acknowledged writes: the next flush fails */
 
 	struct tier_dev devs[TIER_MAX_DEVS];	/* data devices, fastest first */
 	u32 nr_devs;
@@ -829,7 +830,7 @@ void tier_status(struct tier *t, status_type_t type, unsigned int flags, char *r
 
 /* tier-claim.c */
 int tier_claim(struct tier *t, const u8 *uuid, const char **why);
-void tier_unclaim(struct tier *t);
+void tier_unclaim(struct tier *t, bool lost);
 const char *tier_claimed_by_other(struct tier *t);
 
 #endif /* TIER_H */

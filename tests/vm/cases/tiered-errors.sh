@@ -85,6 +85,15 @@ ok "all is right" right 9 23
 ok "what was written" right 8 1 "$NEW" 0
 ok "what landed elsewhere too" right 100 4 "$WORK/noise" 0
 
+# ---- a stop that fails, at a reload ----
+ok "a write" dd if="$NEW" of="$T0" bs=64k seek=9 count=1 oflag=direct conv=notrunc status=none
+dev_fail ssd flush
+dmsetup table t0 | dmsetup load t0
+ok "another table" sh -c "dmsetup suspend --nolockfs t0; dmsetup resume t0"
+dev_ok ssd
+code 1 "its first flush fails: what was written before may be lost" sync "$T0"
+ok "the second one succeeds" sync "$T0"
+
 # ---- many errors ----
 dev_fail hdd read
 for i in 40 41 42 43; do code 1 "a read error" read_all $i 1; done
