@@ -197,6 +197,31 @@ int tier_metadata_commit(struct tier_metadata *md)
 }
 
 /*
+ * After damage
+ */
+
+/* A power cut in here leaves a ring that is new in parts, and as little needed as before. */
+int tier_md_renew_ring(struct tier_metadata *md)
+{
+	u32 block;
+	int r;
+
+	if (!md->renew_ring)
+		return 0;
+	for (block = 0; block < md->ring_blocks; block++)
+		tier_journal_format_block(ring_block(md, block), md->csum_seed, block);
+	r = tier_md_rw(md, REQ_OP_WRITE | REQ_SYNC, tier_md_geometry(md)->journal_start,
+		       md->ring_blocks, md->ring);
+	if (!r)
+		r = tier_md_flush(md);
+	if (r)
+		return tier_md_fail(md, "writing the journal anew failed", r);
+	md->renew_ring = false;
+	DMINFO("%s: the journal was written anew", md->name);
+	return 0;
+}
+
+/*
  * After a power cut
  */
 

@@ -157,6 +157,7 @@ struct tier_metadata {
 	void *txn_buf;
 	u32 txn_nr;		/* entries in txn_buf; what lies behind them is zero */
 	bool txn_broken;
+	bool renew_ring;	/* it is damaged, and not needed: see tier_md_renew_ring() */
 	u64 intent[TIER_INTENT_WORDS];	/* as of the last transaction */
 
 	/* a write failed: set once, never cleared; commit waiters are woken after it is set */
@@ -279,6 +280,15 @@ static inline u32 tier_ring_add(const struct tier_metadata *md, u32 block, u32 n
 	block += nr;
 	return block < md->ring_blocks ? block : block - md->ring_blocks;
 }
+
+/**
+ * tier_md_renew_ring() - write a damaged ring anew, durably
+ * @md: loaded, the superblock says TIER_SB_CLEAN if the ring is damaged
+ *
+ * The superblock keeps TIER_SB_CLEAN until this is done: it is what makes the damage harmless.
+ * Return: 0, also if the ring is good and nothing was written, or -errno
+ */
+int tier_md_renew_ring(struct tier_metadata *md);
 
 /**
  * tier_md_erase_torn() - remove what a power cut left of an incomplete transaction

@@ -140,25 +140,44 @@ static void set_ring(struct tier_metadata *md, const struct tier_journal_scan *s
 	spin_unlock(&md->lock);
 }
 
+/* Blocks that can't be read are damaged ones after a clean stop, see tier_journal_scan(). */
+static int read_ring(struct tier_metadata *md)
+{
+	u64 start = tier_md_geometry(md)->journal_start;
+	int r;
+
+	if (md->sb.flags & TIER_SB_CLEAN) {
+		tier_md_read_run(md, start, md->ring_blocks, md->ring);
+		return 0;
+	}
+	r = tier_md_rw(md, REQ_OP_READ, start, md->ring_blocks, md->ring);
+	if (r)
+		DMERR("%s: cannot read the journal: error %d", md->name, r);
+	return r;
+}
+
 static int load_journal(struct tier_metadata *md)
 {
-	const struct tier_geometry *g = tier_md_geometry(md);
 	struct tier_journal_scan scan;
 	struct tier_ring_range range;
 	const char *why = NULL;
+	u64 bad_block;
 	int r;
 
-	r = tier_md_rw(md, REQ_OP_READ, g->journal_start, md->ring_blocks, md->ring);
-	if (r) {
-		DMERR("%s: cannot read the journal: error %d", md->name, r);
+	r = read_ring(md);
+	if (r)
 		return r;
-	}
 	r = tier_journal_scan(&md->sb, md->ring, &scan, &why);
+	bad_block = tier_md_geometry(md)->journal_start + scan.bad_block;
 	if (r) {
-		DMERR("%s: journal is damaged (block %llu, sector %u): %s", md->name,
-		      scan.bad_block, scan.bad_sector, why);
+		DMERR("%s: journal is damaged (metadata block %llu, sector %u): %s", md->name,
+		      bad_block, scan.bad_sector, why);
 		return r;
 	}
+	if (scan.renew)
+		DMWARN("%s: journal is damaged (metadata block %llu, sector %u): %s; after a clean stop nothing of it is needed",
+		       md->name, bad_block, scan.bad_sector, why);
+	md->renew_ring = scan.renew;
 	if (scan.torn_sectors)
 		DMWARN("%s: transaction %llu, the last, is incomplete (%u sectors) and ignored",
 		       md->name, scan.next_txn, scan.torn_sectors);

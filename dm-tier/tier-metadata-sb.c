@@ -177,7 +177,8 @@ static void set_needs_check(struct tier_metadata *md)
 	mutex_lock(&md->sb_lock);
 	md->sb_next = md->sb;
 	md->sb_next.flags |= TIER_SB_NEEDS_CHECK;
-	md->sb_next.flags &= ~TIER_SB_CLEAN;
+	if (!md->renew_ring)
+		md->sb_next.flags &= ~TIER_SB_CLEAN;
 	r = __tier_md_write_sb(md);
 	mutex_unlock(&md->sb_lock);
 

@@ -418,6 +418,8 @@ int tier_metadata_activate(struct tier_metadata *md, struct block_device *const 
 	}
 	r = check_complete(md, devs, &complete);
 	if (!r)
+		r = tier_md_renew_ring(md);
+	if (!r)
 		r = tier_md_erase_torn(md);
 	if (!r)
 		r = begin_generation(md, complete, suspect);

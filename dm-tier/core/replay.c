@@ -5,6 +5,8 @@
  * A scan has three steps: every sector is verified by itself; the transactions are followed from
  * the tail as far as they are complete; what lies behind the last of them is judged.  Only one
  * transaction is ever in flight, so all that a power cut leaves there is a part of the next one.
+ *
+ * After a clean stop the pages have everything, and bad sectors hide nothing.
  */
 #include <linux/crc32c.h>
 #include <linux/errno.h>
@@ -51,6 +53,16 @@ static const char *sector_message(enum tier_verify v)
 	}
 }
 
+static enum tier_verify verify_sector(const struct tier_geometry *g, const void *ring, u32 seed,
+				      u64 block, u32 s, struct tier_jhead *head)
+{
+	enum tier_verify v = tier_jsector_verify(g, sector_at(ring, block, s), seed, block, head);
+
+	if (v == TIER_OK && head->index % TIER_JOURNAL_SECTORS_PER_BLOCK != s)
+		return TIER_MISPLACED;
+	return v;
+}
+
 static int verify_sectors(const struct tier_sb *sb, const void *ring,
 			  struct tier_journal_scan *scan, const char **why)
 {
@@ -63,13 +75,41 @@ static int verify_sectors(const struct tier_sb *sb, const void *ring,
 
 	for (block = 0; block < g->journal_blocks; block++) {
 		for (s = 0; s < TIER_JOURNAL_SECTORS_PER_BLOCK; s++) {
-			v = tier_jsector_verify(g, sector_at(ring, block, s), seed, block, &head);
-			if (v == TIER_OK && head.index % TIER_JOURNAL_SECTORS_PER_BLOCK != s)
-				v = TIER_MISPLACED;
+			v = verify_sector(g, ring, seed, block, s, &head);
 			if (v != TIER_OK)
 				return damaged(scan, block, s, sector_message(v), why);
 		}
 	}
+	return 0;
+}
+
+/* Did the last life end with a clean stop, which leaves nothing in the journal that counts? */
+static bool stopped_clean(const struct tier_sb *sb)
+{
+	return (sb->flags & TIER_SB_CLEAN) && sb->head_txn < sb->tail_txn;
+}
+
+/*
+ * Bad sectors after a clean stop.  A good one that is newer than the stop says that the superblock is
+ * of an earlier stop: then they may have held something.
+ */
+static int judge_unneeded(const struct tier_sb *sb, const void *ring,
+			  struct tier_journal_scan *scan, const char **why)
+{
+	const struct tier_geometry *g = &sb->geometry;
+	u32 seed = tier_csum_seed(sb->uuid);
+	struct tier_jhead head;
+	u64 block;
+	u32 s;
+
+	for (block = 0; block < g->journal_blocks; block++)
+		for (s = 0; s < TIER_JOURNAL_SECTORS_PER_BLOCK; s++)
+			if (verify_sector(g, ring, seed, block, s, &head) == TIER_OK &&
+			    head.txn >= sb->tail_txn)
+				return damaged(scan, block, s,
+					       "journal is damaged and has a transaction newer than the clean stop",
+					       why);
+	scan->renew = true;
 	return 0;
 }
 
@@ -182,6 +222,8 @@ int tier_journal_scan(const struct tier_sb *sb, const void *ring, struct tier_jo
 		return damaged(scan, 0, 0, "journal's tail is beyond its end", why);
 
 	r = verify_sectors(sb, ring, scan, why);
+	if (r && stopped_clean(sb))
+		return judge_unneeded(sb, ring, scan, why);
 	if (!r)
 		r = follow_txns(sb, ring, scan, why);
 	if (!r)

@@ -12,7 +12,9 @@
  * @next_block: ring block at which it will be written
  * @used_blocks: ring blocks from the tail to next_block
  * @torn_sectors: sectors of a last transaction that a power cut left incomplete
- * @bad_block: ring block of the damage, if the scan failed
+ * @renew: sectors are damaged, but nothing of the journal counts: the whole ring is to be written anew, as
+ *	at format, before the superblock loses TIER_SB_CLEAN
+ * @bad_block: ring block of the damage, the first, if the scan failed or @renew is set
  * @bad_sector: sector in it
  */
 struct tier_journal_scan {
@@ -21,6 +23,7 @@ struct tier_journal_scan {
 	u64 next_block;
 	u64 used_blocks;
 	u32 torn_sectors;
+	bool renew;
 	u64 bad_block;
 	u32 bad_sector;
 };
@@ -29,15 +32,18 @@ typedef int (*tier_replay_fn)(void *context, u64 txn, const struct tier_jentry *
 
 /**
  * tier_journal_scan() - find the complete transactions of a journal
- * @sb: superblock: geometry, tail_txn, tail_block, head_txn
- * @ring: the whole ring, geometry.journal_blocks metadata blocks
+ * @sb: superblock: geometry, flags, tail_txn, tail_block, head_txn
+ * @ring: the whole ring, geometry.journal_blocks metadata blocks; those that can't be read hold no good sector
  * @scan: result
- * @why: set to a message if it fails
+ * @why: set to a message if it fails or the ring is to be written anew, else to NULL
  *
  * From the tail, transactions must follow each other without a gap.  The scan ends where sectors are
  * older than the expected transaction.  An incomplete last one is a torn write and is ignored.  It is
  * damage, and an error, if any sector of the ring fails its checksum or is misplaced, if the ring holds
  * a complete transaction newer than the end, or if the journal ends before head_txn.
+ *
+ * After a clean stop bad sectors are no error, but make the ring one that is to be written anew, unless a
+ * good one is newer than the stop.  The numbers of transactions go on.
  *
  * Return: 0, or -EILSEQ.
  */

@@ -2,7 +2,7 @@
 /*
  * Journals from anybody's hand.
  *
- * Input: block size (0: 16-byte records, else 32), transactions, ring block of the first, a number
+ * Input: block size (0: 16-byte records, else 32; bit 7: the superblock says *clean*), transactions, ring block of the first, a number
  * that their sizes follow from; then changes of the ring of 16 blocks, 4 bytes each:
  *	operation	bit 0: make the sector's checksum right afterwards; bits 1 and 2: set, add,
  *			copy the sector from another, format the block
@@ -125,12 +125,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	make_sb(&sb, data[0] ? 2048 : 64);
 	seed = tier_csum_seed(sb.uuid);
 	make_ring(&sb, seed, data);
+	if (data[0] & 0x80)
+		sb.flags = TIER_SB_CLEAN;
 	for (data += 4, size -= 4; size >= 4; data += 4, size -= 4)
 		change_ring(seed, data);
 
 	r = tier_journal_scan(&sb, ring, &scan, &why);
 	fuzz_assert(r == 0 || r == -EILSEQ);
-	fuzz_assert(!r == !why);
+	fuzz_assert(!(r || scan.renew) == !why);
+	fuzz_assert(!scan.renew || (!r && sb.flags && !scan.nr_txns));
 	if (r) {
 		fuzz_assert(scan.bad_block < FUZZ_RING && scan.bad_sector < 8);
 		return 0;

@@ -219,12 +219,31 @@ meta_edit meta sb flags 0
 meta_edit meta sb head_txn 2
 meta_edit meta txn 1 0 5:100:f:3
 verdict 4 damaged "journal ends before a transaction" "lost transaction"
-fresh
-flip meta $(($(offset_of meta journal 9) + 600))
-verdict 4 damaged "error: journal, metadata block .*sector 1: .*checksum" "damaged journal sector"
+for how in flip zero; do
+	fresh
+	at=$(offset_of meta journal 9)
+	case $how in
+	flip) flip meta $((at + 600)) said="sector 1: .*checksum" ;;
+	zero) zero_block meta "$at" said="sector 0: .*blank" ;;
+	esac
+	verdict 4 recoverable "recoverable: journal, metadata block $((at / 4096)): $said.*nothing of it is needed" \
+		"journal block damaged after a clean stop ($how)"
+	is "$(field '[.errors, .recoverable, .journal_transactions] | join(" ")')" "0 1 0" "... and nothing else is wrong"
+	meta_edit meta sb flags 3
+	dmtier_is 4 "... with the mark that a failed write left" check meta
+	run "$DMTIER" check --clear-needs-check meta
+	verdict 4 recoverable "last stop +clean" "... which can be taken off"
+	meta_edit meta sb flags 0
+	verdict 4 damaged "error: journal, metadata block $((at / 4096)): $said" "... and after an unclean stop"
+done
 fresh
 zero_block meta "$(offset_of meta journal 9)"
-verdict 4 damaged "error: journal" "blank journal block"
+meta_edit meta txn 1 0 5:100:f:3
+verdict 4 damaged "error: journal, metadata block .*newer than the clean stop" \
+	"journal block damaged, and another newer than the clean stop"
+fresh
+meta_edit meta txn 2 1 6:101:1:0
+verdict 4 damaged "journal has a gap" "journal newer than the clean stop"
 fresh
 meta_edit meta sb flags 0
 meta_edit meta txn 1 0 5:100:f:3

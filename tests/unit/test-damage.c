@@ -4,7 +4,8 @@
  *
  * Each bit of each structure that a load needs is flipped, each block zeroed, exchanged with another, replaced by
  * what it held before and by noise; the device is cut to every length.  The audit must neither crash nor take long,
- * must name the block, and must say "recoverable" if another copy has what is needed, "error" if none has.
+ * must name the block, and must say "recoverable" if another copy has what is needed or nothing of it is, "error" if
+ * none has.
  *
  * TIER_LONG=1 flips all bits, else every 13th.
  */
@@ -80,8 +81,9 @@ static enum audit_level level_of(u64 block)
 {
 	enum what w = what_is(block);
 
+	/* after a clean stop nothing of it is needed */
 	if (w == JOURNAL)
-		return AUDIT_ERROR;
+		return im.sb.flags & TIER_SB_CLEAN ? AUDIT_RECOVERABLE : AUDIT_ERROR;
 	/* the journal changes these pages: a power cut in a checkpoint leaves the same */
 	if ((w == INTENT || w == SLOTS) && !(im.sb.flags & TIER_SB_CLEAN))
 		return AUDIT_NOTE;

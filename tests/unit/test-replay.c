@@ -37,12 +37,13 @@ static u8 *sector(u64 block, u32 s)
 	return m.ring + block % RING * TIER_META_BLOCK_SIZE + s * TIER_JOURNAL_SECTOR;
 }
 
-/* A formatted ring whose first transaction will be @txn at @block */
+/* A formatted ring of a live device, whose first transaction will be @txn at @block */
 static void start(u32 block_sectors, u64 txn, u64 block)
 {
 	u32 i;
 
 	fx_sb(&m.sb, block_sectors, 5000, 60000, RING);
+	m.sb.flags = 0;
 	m.next_txn = txn;
 	m.next_block = block;
 	m.sb.tail_txn = txn;
@@ -476,6 +477,97 @@ static void reseal(u8 *p)
 	*(__le32 *)p = cpu_to_le32(crc32c(m.seed, p + 4, 508));
 }
 
+/* Damage that is none, since nothing of the journal counts; @first: the first damaged sector */
+static bool is_unneeded(u64 first, u32 s)
+{
+	int r = tier_journal_scan(&m.sb, m.ring, &scan, &why);
+
+	return !r && scan.renew && why && *why && scan.bad_block == first && scan.bad_sector == s &&
+	       scan.next_txn == m.next_txn && scan.next_block == m.next_block && !scan.used_blocks &&
+	       !scan.nr_txns && !scan.torn_sectors;
+}
+
+/* Each sector damaged in turn after a clean stop */
+static void test_damage_clean(u32 bs)
+{
+	u8 *saved = fx_blocks(RING);
+	u32 block, s, bit;
+	u64 state = 11;
+
+	start(bs, 1, 0);
+	/* once around; the last blocks are of the lap before, or were never written */
+	while (m.next_txn <= RING - 2) {
+		commit(5, m.next_txn);
+		checkpoint(1);
+	}
+	fx_check(finds(0, 0) && !scan.renew, "good, not clean: %s", why);
+	m.sb.flags = TIER_SB_CLEAN;
+	fx_check(finds(0, 0) && !scan.renew, "good: %s", why);
+	memcpy(saved, m.ring, RING_BYTES);
+	for (block = 0; block < RING; block++) {
+		for (s = 0; s < 8; s++) {
+			memset(sector(block, s), 0, 512);
+			fx_check(is_unneeded(block, s), "block %u sector %u zero", block, s);
+			m.sb.flags = 0;
+			fx_check(is_damage(block, s), "block %u sector %u zero, not clean", block, s);
+			m.sb.flags = TIER_SB_CLEAN;
+			m.sb.head_txn++;
+			fx_check(is_damage(block, s), "block %u sector %u zero, a transaction left", block, s);
+			m.sb.head_txn--;
+			memcpy(m.ring, saved, RING_BYTES);
+
+			bit = fx_random(&state) % (8 * 512);
+			sector(block, s)[bit / 8] ^= 1 << bit % 8;
+			fx_check(is_unneeded(block, s), "block %u sector %u bit %u", block, s, bit);
+			memcpy(m.ring, saved, RING_BYTES);
+
+			memcpy(sector(block, s), sector(block + 1, s), 512);
+			fx_check(is_unneeded(block, s), "block %u sector %u from the next block", block, s);
+			memcpy(m.ring, saved, RING_BYTES);
+
+			memcpy(sector(block, s), sector(block, s ^ 1), 512);
+			fx_check(is_unneeded(block, s), "block %u sector %u from beside", block, s);
+			memcpy(m.ring, saved, RING_BYTES);
+		}
+	}
+	memset(m.ring, 0, RING_BYTES);
+	fx_check(is_unneeded(0, 0), "blank ring");
+	memset(m.ring, 0xff, RING_BYTES);
+	fx_check(is_unneeded(0, 0), "ring of ones");
+	for (s = 0; s < RING_BYTES; s += 8)
+		*(u64 *)(m.ring + s) = fx_random(&state);
+	fx_check(is_unneeded(0, 0), "garbage");
+
+	/* the superblock is of an earlier stop: something newer is in the ring, and may have been in what is bad */
+	for (block = 0; block < RING; block++) {
+		memcpy(m.ring, saved, RING_BYTES);
+		memset(sector(block, 5), 0, 512);
+		make(5, 99);
+		if (block != m.next_block) {
+			put_sector(2);
+			fx_check(is_damage(m.next_block, 2), "block %u and a newer sector", block);
+		}
+		m.next_txn++;
+		make(5, 99);
+		m.next_txn--;
+		put_sector(7);
+		fx_check(is_damage_anywhere() && !scan.renew, "block %u and one behind a gap", block);
+	}
+	memcpy(m.ring, saved, RING_BYTES);
+	m.next_txn++;
+	commit(5, 99);
+	fx_check(is_damage_anywhere() && !scan.renew, "a gap");
+
+	/* written anew, whole or in parts */
+	start(bs, 30, 7);
+	m.sb.flags = TIER_SB_CLEAN;
+	fx_check(finds(0, 0) && !scan.renew && scan.next_txn == 30, "anew: %s", why);
+	memset(sector(9, 0), 0, TIER_META_BLOCK_SIZE);
+	fx_check(is_unneeded(9, 0), "anew but for a block");
+	free(saved);
+	ok(!fx_failures(), "damage to every sector after a clean stop, at block size %u", bs);
+}
+
 /* Sectors that are good by themselves but lie about the transaction */
 static void test_lies(void)
 {
@@ -636,6 +728,8 @@ int main(void)
 	test_torn_twice();
 	test_damage(64);
 	test_damage(1024);
+	test_damage_clean(64);
+	test_damage_clean(1024);
 	test_lies();
 	test_garbage();
 	test_replay_errors();

@@ -548,28 +548,40 @@ static int note_touched(void *context, u64 txn, const struct tier_jentry *e)
 	return 0;
 }
 
+/* read and scan the ring; 0, or -EILSEQ with what was found */
+static int scan_ring(struct walk *w)
+{
+	const struct tier_geometry *g = w->g;
+	bool *unreadable = text_alloc(g->journal_blocks, sizeof(*unreadable));
+	struct tier_journal_scan *scan = &w->a->scan;
+	const char *bad = NULL;
+	enum audit_level level;
+	u64 i;
+	int r;
+
+	w->ring = bdev_alloc(g->journal_blocks * TIER_META_BLOCK_SIZE);
+	read_blocks(w, g->journal_start, g->journal_blocks, w->ring, unreadable);
+	r = tier_journal_scan(&w->a->sb, w->ring, scan, &bad);
+	level = scan->renew ? AUDIT_RECOVERABLE : AUDIT_ERROR;
+	for (i = 0; i < g->journal_blocks; i++)
+		if (unreadable[i])
+			find(w->a, level, "journal", (s64)(g->journal_start + i), -1, "it cannot be read");
+	free(unreadable);
+	if (bad)
+		find(w->a, level, "journal", (s64)(g->journal_start + scan->bad_block), -1, "sector %u: %s%s",
+		     scan->bad_sector, bad,
+		     scan->renew ? "; after a clean stop nothing of it is needed, the next start writes it anew" : "");
+	return r;
+}
+
 static int audit_journal(struct walk *w)
 {
 	const struct tier_geometry *g = w->g;
 	const struct tier_sb *sb = &w->a->sb;
-	bool *unreadable = text_alloc(g->journal_blocks, sizeof(*unreadable));
-	const char *bad = NULL;
-	u64 i;
 
 	w->touched = text_alloc((g->nr_slot_pages + 63) / 64, sizeof(u64));
-	w->ring = bdev_alloc(g->journal_blocks * TIER_META_BLOCK_SIZE);
-	read_blocks(w, g->journal_start, g->journal_blocks, w->ring, unreadable);
-	for (i = 0; i < g->journal_blocks; i++)
-		if (unreadable[i])
-			find(w->a, AUDIT_ERROR, "journal", (s64)(g->journal_start + i), -1,
-			     "it cannot be read");
-	free(unreadable);
-
-	if (tier_journal_scan(sb, w->ring, &w->a->scan, &bad)) {
-		find(w->a, AUDIT_ERROR, "journal", (s64)(g->journal_start + w->a->scan.bad_block),
-		     -1, "sector %u: %s", w->a->scan.bad_sector, bad ? bad : "damaged");
+	if (scan_ring(w))
 		return 0;
-	}
 	if (tier_journal_replay(sb, w->ring, &w->a->scan, note_touched, w)) {
 		find(w->a, AUDIT_ERROR, "journal", (s64)g->journal_start, -1,
 		     "a complete transaction holds an entry that makes no sense");

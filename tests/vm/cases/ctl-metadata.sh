@@ -183,6 +183,45 @@ flip "$META" $((intent + 50)) $((intent + 4096 + 50))
 refused "the intent page bad in both copies" "both copies of intent page" try
 restore meta "$META"
 
+# --- the journal damaged after a clean stop ---------------------------------------------------
+
+bad=$(($(le "$META" 120 8) + 9))
+zero_bad() { dd if=/dev/zero of="$META" bs=4k seek="$bad" count=1 oflag=direct status=none; }
+zero_bad
+out=$("$DMTIER" check "$SSD" "$HDD" "$META" 2>&1)
+is $? 4 "a block of the journal zeroed: dmtier check finds it"
+like "$out" "recoverable: journal, metadata block $bad: sector 0: .*nothing of it is needed" "and that nothing is lost"
+klog_mark
+ok "it starts" try idle_ms 3600000
+like "$(klog)" "journal is damaged \(metadata block $bad, sector 0\): .*blank.*nothing of it is needed" "with a warning"
+like "$(klog)" "journal was written anew" "and makes it good"
+ok "with its copies" same "$WORK/data" $T 1024 256
+holds "all of them" t0 read_misses -eq 0
+wr $T 2048 64 "$WORK/data"
+sync $T
+save live-meta "$META"
+save live-ssd "$SSD"
+stop t0
+ok "then all is good" "$DMTIER" check "$SSD" "$HDD" "$META"
+restore live-meta "$META"
+restore live-ssd "$SSD"
+ok "also after a power cut" "$DMTIER" check "$SSD" "$HDD" "$META"
+ok "which it starts from" try
+ok "with what was written since" same "$WORK/data" $T 2048 64
+stop t0
+restore meta "$META"
+restore ssd "$SSD"
+dev_bad meta $((bad * 8)) 8 read
+klog_mark
+ok "it can't be read: starts" try
+like "$(klog)" "metadata block $bad: read error.*journal is damaged \(metadata block $bad" "with a warning"
+ok "with its copies" same "$WORK/data" $T 1024 256
+stop t0
+dev_ok meta
+ok "and is good afterwards" "$DMTIER" check "$SSD" "$HDD" "$META"
+restore meta "$META"
+restore ssd "$SSD"
+
 # --- an unclean stop, and its journal ---------------------------------------------------------
 
 ok "create" try idle_ms 3600000
@@ -211,7 +250,7 @@ holds "exactly as dirty" t0 dirty -eq 256
 stop t0
 crash
 flip "$META" $((journal + tail + 40))
-refused "a bit flip in the journal" "journal is damaged" try
+refused "a bit flip in the journal" "journal is damaged \(metadata block $(((journal + tail) / 4096)), sector 0\)" try
 crash
 ok "without it" try
 stop t0

@@ -372,6 +372,40 @@ is "$(info needs_check)" 1 "needs_check"
 says "$EIO" activate
 says "" close
 
+# --- The journal damaged after a clean stop
+# The start writes it anew.  Its n-th write or flush fails, for every n: nothing is lost, and the numbers go on.
+format 100000
+m open >/dev/null
+m activate >/dev/null
+says "txn 200" run 200
+says "" stop lru
+says "" close
+dd if=$META of="$WORK/image" bs=1M iflag=direct status=none
+n=1 bad='' done=''
+while [ -z "$done" ] && [ $n -lt 100 ]; do
+	dd if="$WORK/image" of=$META bs=1M oflag=direct status=none
+	dd if=/dev/zero of=$META bs=4k seek=24 count=1 oflag=direct status=none
+	[ "$(m open)" = "txn 200" ] || bad+=" $n:open"
+	dmsetup message meta 0 fail $n
+	active=$(m activate)
+	[ "$(dmsetup message meta 0 left)" = 0 ] || done=1
+	dmsetup message meta 0 fail 0
+	if [ -z "$done" ]; then
+		[ "$active" = "$EIO" ] || bad+=" $n:activate=$active"
+		m close >/dev/null
+		[ "$(m open)" = "txn 200" ] || bad+=" $n:again"
+		[ "$(info needs_check)" = 1 ] || bad+=" $n:needs_check"
+		m close >/dev/null
+		n=$((n + 1))
+	fi
+done
+is "$bad" "" "journal damaged after a clean stop: write or flush number n of the start fails, n up to $n"
+ok "until none was left to fail" test -n "$done"
+says "txn 230" run 30
+says "" close
+says "txn 230" open
+says "" close
+
 # --- Damage
 format
 m open >/dev/null
