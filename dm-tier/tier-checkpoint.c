@@ -52,7 +52,8 @@ static const void *range_sector(struct tier_metadata *md, const struct tier_ring
 static int bad_sector(struct tier_metadata *md, u32 block, u32 sector, enum tier_verify v)
 {
 	DMERR("%s: journal (metadata block %llu, sector %u): %s", md->name,
-	      tier_md_geometry(md)->journal_start + block, sector % TIER_JOURNAL_SECTORS_PER_BLOCK, tier_verify_text(v));
+	      tier_md_geometry(md)->journal_start + block,
+	      sector % TIER_JOURNAL_SECTORS_PER_BLOCK, tier_verify_text(v));
 	return -EILSEQ;
 }
 

@@ -223,8 +223,14 @@ for how in flip zero; do
 	fresh
 	at=$(offset_of meta journal 9)
 	case $how in
-	flip) flip meta $((at + 600)) said="sector 1: .*checksum" ;;
-	zero) zero_block meta "$at" said="sector 0: .*blank" ;;
+	flip)
+		flip meta $((at + 600))
+		said="sector 1: .*checksum"
+		;;
+	zero)
+		zero_block meta "$at"
+		said="sector 0: .*blank"
+		;;
 	esac
 	verdict 4 recoverable "recoverable: journal, metadata block $((at / 4096)): $said.*nothing of it is needed" \
 		"journal block damaged after a clean stop ($how)"

@@ -193,4 +193,20 @@ code 0 "remove" dmt remove t0
 is "$(sums)" "$before" "nothing was written to any device"
 code 0 "check" check_tiers
 
+# ---- the journal damaged, after a clean stop ----
+bad=$(($(od -An -tu8 -j 120 -N 8 "$META") + 9))
+dd if=/dev/zero of="$META" bs=4k seek=$bad count=1 oflag=direct status=none
+before=$(sums)
+code 0 "create read-only with a damaged journal" dmt create --readonly t0 "$SSD" "$HDD" "$META" "$TIER"
+is "$(log "journal is damaged \(metadata block $bad, sector 0\)")" 1 "the log says so"
+ok "mount" mount -o ro,noload "$T0" "$WORK/mnt"
+ok "all is there" cmp "$WORK/noise" "$WORK/mnt/lost"
+umount "$WORK/mnt"
+code 0 "remove" dmt remove t0
+is "$(sums)" "$before" "nothing was written to any device"
+code 4 "check finds it" check_tiers
+ok "a normal start" tiers_up lru
+code 0 "remove" dmt remove t0
+code 0 "makes it good" check_tiers
+
 done_testing
