@@ -144,7 +144,7 @@ static int change(struct change *c, u64 *intent)
 	    new_headers(c) ?: tier_metadata_resize(c->md, &c->g, false);
 	if (!r)
 		DMINFO("%s: now %u tiers (there were %u), %llu slots, %llu sectors", t->name, c->g.nr_devs, nr_old,
-		       c->g.nr_slots, c->g.nr_sectors);
+		       tier_real_slots(&c->g), c->g.nr_sectors);
 	return r;
 }
 

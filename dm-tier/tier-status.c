@@ -115,7 +115,7 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	       tier_mode_name(READ_ONCE(t->settled)), tier_mode_name(t->mode), t->g.block_sectors,
 	       t->g.granule_sectors);
 	/* in tiered mode no data are newer than others, there is only one place */
-	DMEMIT(" %d/%u %u %d %lld %llu/%llu", atomic_read(&t->nr_used), t->map.nr_slots, nr_free(t),
+	DMEMIT(" %d/%llu %u %d %lld %llu/%llu", atomic_read(&t->nr_used), tier_real_slots(&t->g), nr_free(t),
 	       tier_exclusive(t) ? 0 : atomic_read(&t->nr_dirty_slots),
 	       tier_exclusive(t) ? 0LL : (long long)atomic64_read(&t->nr_dirty), info.journal_used,
 	       info.journal_blocks);

@@ -183,8 +183,7 @@ static void print_tiers(const struct audit *a)
 		const struct tier_dev_geometry *d = &g->devs[i];
 
 		printf("tier %-2u       %llu of %llu slots used, %llu pinned, %s", i, ull(a->tier_used[i]),
-		       ull(d->nr_slots), ull(a->tier_pinned[i]),
-		       d->flags & TIER_DEV_NO_HEADER ? "without header" : text_uuid(d->uuid, uuid));
+		       ull(d->nr_slots), ull(a->tier_pinned[i]), audit_tier_name(g, i, uuid));
 		print_intention(a, i);
 	}
 }
@@ -215,6 +214,20 @@ static void print_summary(const struct check *c)
 	print_time("formatted    ", sb->format_time);
 }
 
+/* which devices the metadata were compared with: of what does not fit there is a finding */
+static void print_compared(const struct check *c)
+{
+	unsigned int i;
+
+	if (c->nr == 1)
+		return;
+	printf("compared with");
+	for (i = 0; i + 1 < c->nr; i++)
+		if (!c->devs[device_of_tier(i)].missing)
+			printf(" %s", c->devs[device_of_tier(i)].path);
+	printf("\n");
+}
+
 static void print_report(const struct check *c, const char *text)
 {
 	const struct audit *a = &c->audit;
@@ -225,6 +238,7 @@ static void print_report(const struct check *c, const char *text)
 		left += a->nr[i];
 	left -= a->nr_findings;
 	print_summary(c);
+	print_compared(c);
 	for (i = 0; i < a->nr_findings; i++)
 		print_finding(&a->findings[i]);
 	if (left)
@@ -297,7 +311,7 @@ static void json_contents(struct json *j, const struct audit *a)
 	json_u64(j, "block_bytes", (u64)g->block_sectors * 512);
 	json_u64(j, "granule_bytes", (u64)g->granule_sectors * 512);
 	json_u64(j, "sectors", g->nr_sectors);
-	json_u64(j, "slots", g->nr_slots);
+	json_u64(j, "slots", tier_real_slots(g));
 	json_u64(j, "used_slots", a->used_slots);
 	json_u64(j, "dirty_slots", a->dirty_slots);
 	json_u64(j, "dirty_granules", a->dirty_granules);
@@ -334,6 +348,22 @@ static void print_json(const struct check *c, int r)
 	json_end(&j);
 }
 
+/* what is left to do */
+static void print_damaged(const struct check *c)
+{
+	const char *meta = c->devs[DEV_META].path;
+
+	print_report(c, "DAMAGED");
+	if (c->audit.sb.flags & TIER_SB_NEEDS_CHECK && c->audit.nr[AUDIT_ERROR] == 1)
+		printf("The mark is the only thing that is wrong: dmtier check --clear-needs-check takes it off.\n");
+	else if (c->audit.sb.geometry.exclusive)
+		printf("The target does not start like this. Damage of the metadata can't be mended: dmtier lost --tier N %s lists what is known to be on a tier; to go on, format anew and restore the data.\n",
+		       meta);
+	else
+		printf("The target does not start like this. Damage of the metadata can't be mended: dmtier lost %s lists where the HDD is known to lack the last data; to go on, use the HDD alone, or format anew (--force).\n",
+		       meta);
+}
+
 static void print_text(const struct check *c, int r)
 {
 	unsigned int i;
@@ -344,7 +374,7 @@ static void print_text(const struct check *c, int r)
 		fflush(stdout);
 		text_error("%s", c->why);
 	} else if (c->audit.nr[AUDIT_ERROR]) {
-		print_report(c, "DAMAGED");
+		print_damaged(c);
 	} else if (c->audit.nr[AUDIT_RECOVERABLE]) {
 		print_report(c, c->audit.mismatch ? "damaged, but all of it can be made good" :
 			     "damaged, but all of it can be made good: the target will start");

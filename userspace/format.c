@@ -142,6 +142,13 @@ static void warn_order(const struct format *f)
 	}
 }
 
+/* NULL, or what is wrong */
+static const char *tiered_geometry(struct format *f, const u64 *sizes, u64 nr_sectors)
+{
+	return (f->take_data ? tier_geometry_take : tier_geometry_tiered)(&f->sb.geometry, f->block_sectors, f->nr - 1, sizes,
+									  nr_sectors);
+}
+
 static int plan_tiers(struct format *f)
 {
 	struct tier_geometry *g = &f->sb.geometry;
@@ -158,11 +165,16 @@ static int plan_tiers(struct format *f)
 	if (f->size % bytes)
 		return text_why(f->why, -EINVAL, "size %llu is no multiple of the block size, %s: %llu would be right",
 				ull(f->size), text_size(bytes, a), ull((f->size / bytes + 1) * bytes));
-	wrong = f->take_data ? tier_geometry_take(g, f->block_sectors, f->nr - 1, sizes, f->size / 512) :
-			       tier_geometry_tiered(g, f->block_sectors, f->nr - 1, sizes, f->size / 512);
-	if (wrong && f->size && !tier_geometry_tiered(g, f->block_sectors, f->nr - 1, sizes, 0))
-		return text_why(f->why, -EINVAL, "size %llu: %s: at most %llu", ull(f->size), wrong,
-				ull(tier_usable_slots(g) * bytes));
+	wrong = tiered_geometry(f, sizes, f->size / 512);
+	if (wrong && f->size) {
+		const char *without = tiered_geometry(f, sizes, 0);
+		u64 most = tier_usable_slots(g) * bytes, least = (sizes[f->nr - 2] * 512 + bytes - 1) / bytes * bytes;
+
+		if (!without)
+			return text_why(f->why, -EINVAL, "size %llu: %s: at %s %llu", ull(f->size), wrong,
+					f->size > most ? "most" : "least", ull(f->size > most ? most : least));
+		wrong = without;
+	}
 	if (wrong)
 		return text_why(f->why, -EINVAL, "%s", wrong);
 	warn_order(f);
@@ -725,7 +737,7 @@ static int run_steps(struct format *f)
 
 static int parse_mode(struct format *f, const char *text)
 {
-	if (!mode_word_parse(text, &f->mode, f->why))
+	if (!mode_word_parse(text, TIER_KIND_BOTH, &f->mode, f->why))
 		return TOOL_CONTINUE;
 	text_error("%s", f->why);
 	return TOOL_USAGE;
@@ -734,6 +746,8 @@ static int parse_mode(struct format *f, const char *text)
 /* do number of devices and options go with the mode? */
 static int check_line(const struct format *f, int nr)
 {
+	if (tiered(f) && block_size_check_tiered(f->block_sectors))
+		return TOOL_USAGE;
 	if (tiered(f))
 		return devices_count_is_right(nr) ? TOOL_CONTINUE : tool_usage(&verb_format);
 	if (nr > NR_DEVS)

@@ -4,6 +4,7 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/sysmacros.h>
 
 #include "dmtier.h"
 #include "lib/devices.h"
@@ -168,15 +169,23 @@ static bool is_hit(const struct ranges *l, const struct file_map *map)
 }
 
 /* those files that have lost something, by the file system that is mounted */
-static int print_files(const struct ranges *l, char **files, int nr)
+static int print_files(const struct ranges *l, const struct bdev *meta, char **files, int nr)
 {
+	char why[TEXT_LEN], who[TEXT_LEN];
 	struct file_map map;
-	char why[TEXT_LEN];
 	int i, code = TOOL_OK;
 
+	if (!bdev_holder(meta, who)) {
+		text_error("the tier device with the metadata on %s is not active: whether a file is on it can't be told", meta->path);
+		return TOOL_OPERATIONAL;
+	}
 	for (i = 0; i < nr; i++) {
 		if (file_map_read(&map, files[i], why)) {
 			text_error("%s", why);
+			code = TOOL_OPERATIONAL;
+		} else if (!bdev_held_by(meta, makedev(map.major, map.minor))) {
+			text_error("%s is not on a file system on the tier device with the metadata on %s (%s)", files[i],
+				   meta->path, who);
 			code = TOOL_OPERATIONAL;
 		} else if (is_hit(l, &map)) {
 			printf("%s\n", files[i]);
@@ -245,7 +254,7 @@ static int list_lost(const char *path, const struct question *q)
 		code = a.nr[AUDIT_ERROR] ? TOOL_UNCORRECTED : TOOL_OK;
 		collect(&l, &a, q->tier);
 		if (q->nr_files)
-			r = print_files(&l, q->files, q->nr_files);
+			r = print_files(&l, &meta, q->files, q->nr_files);
 		else if (q->json)
 			print_json(&l, &a);
 		else
@@ -319,7 +328,7 @@ const struct verb verb_lost = {
 "  --json   output for programs\n"
 "  --force  also if the metadata device is in use: what is dirty changes meanwhile\n"
 "  --tier TIER  of a tiered device: what is on that tier, 0 is the fastest; with FILEs on the mounted device, the names\n"
-"           of those of them that have something there\n"
+"           of those of them that have something there.  A file on another file system is an error\n"
 "\n"
 "A line for each range: first sector and number of sectors, of 512 bytes, on the tier device and on the HDD alike.\n"
 "Exit code as of check.\n",

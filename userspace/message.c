@@ -150,7 +150,7 @@ static int run_mode(int argc, char **argv)
 
 	if (code != TOOL_CONTINUE)
 		return code;
-	if (mode_word_parse(argv[optind + 1], &mode, why)) {
+	if (mode_word_parse(argv[optind + 1], TIER_KIND_CACHE, &mode, why)) {
 		text_error("%s", why);
 		return TOOL_USAGE;
 	}
@@ -212,6 +212,8 @@ static void current_tunables(const char *name, struct tier_tunables *t, char **h
 	t->kind = kind_of(line.params);
 	if (!status_parse(&s, line.params, why)) {
 		/* twice, because some are bounds of each other */
+		if (s.nr_tiers)
+			t->nr_devs = s.nr_tiers;
 		sec = &s.sections[STATUS_TUNABLES];
 		for (pass = 0; pass < 2; pass++)
 			for (i = 0; i < sec->nr; i++)

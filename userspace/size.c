@@ -131,6 +131,8 @@ static int run_size(int argc, char **argv)
 		else
 			tool_common_option(&verb_size, o, &code);
 	}
+	if (code == TOOL_CONTINUE && tiered && block_size_check_tiered(block_sectors))
+		code = TOOL_USAGE;
 	nr = argc - optind;
 	if (code == TOOL_CONTINUE && !tiered && nr != 2) {
 		text_error("it takes two sizes, or devices that have them: SSD_SIZE HDD_SIZE");
@@ -151,7 +153,7 @@ const struct verb verb_size = {
 		    "--tiered [--block-size SIZE] [--json] SSD_SIZE HDD_SIZE [TIER_SIZE...]",
 	.summary = "tell the size of the metadata and the kernel memory for devices of given sizes",
 	.help =
-"  --block-size SIZE  power of two from 4k to 1m; default: what format would choose\n"
+"  --block-size SIZE  power of two from 4k (tiered: 64k) to 1m; default: what format would choose\n"
 "  --tiered           of a tiered device\n"
 "  --json             output for programs\n"
 "\n"

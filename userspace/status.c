@@ -19,12 +19,14 @@
  * struct device - one device and its status
  * @name: of the device
  * @sectors: its size
+ * @absent: there is no such tier device; it gets a message and no line
  * @s: status
  * @error: sentence, or "" if @s is good
  */
 struct device {
 	char *name;
 	uint64_t sectors;
+	bool absent;
 	struct status s;
 	char error[TEXT_LEN];
 };
@@ -72,6 +74,7 @@ static int ask_kernel(struct list *l, char **names, unsigned int nr)
 	for (i = 0; i < nr; i++) {
 		d = add(l, names[i]);
 		r = mapper_status(names[i], &line, d->error);
+		d->absent = r;
 		if (!r)
 			r = status_parse(&d->s, line.params, d->error);
 		d->sectors = line.sectors;
@@ -218,6 +221,18 @@ static int read_file(struct list *l, const char *path)
 
 /* ---- figures ---- */
 
+/* those that blocks may be on: what is to be emptied, or is empty, has none to offer */
+static uint64_t usable_slots(const struct status *s)
+{
+	uint64_t slots = s->nr_slots;
+	unsigned int i;
+
+	for (i = 0; i < s->nr_tiers; i++)
+		if (!strcmp(s->tiers[i].state, "evacuating") || !strcmp(s->tiers[i].state, "empty"))
+			slots -= s->tiers[i].slots < slots ? s->tiers[i].slots : slots;
+	return slots;
+}
+
 /* hits of all, or less than 0 if there were no accesses */
 static double hit_ratio(const struct status *s, const char *hits, const char *misses)
 {
@@ -283,7 +298,7 @@ static void fill_line(struct libscols_line *line, const void *row)
 		return;
 	scols_line_refer_data(line, MODE, mode_text(s));
 	scols_line_set_data(line, BLOCK, text_size(s->block_sectors * 512, size));
-	scols_line_refer_data(line, USED, share(s->used_slots, s->nr_slots));
+	scols_line_refer_data(line, USED, share(s->used_slots, usable_slots(s)));
 	scols_line_set_data(line, DIRTY,
 			    text_size(s->dirty_granules * s->granule_sectors * 512, size));
 	scols_line_refer_data(line, READ_HITS, percent(hit_ratio(s, "read_hits", "read_misses")));
@@ -323,7 +338,7 @@ static void print_long(const struct device *d)
 	for (i = 0; i < s->nr_tiers; i++)
 		print_tier(i, &s->tiers[i]);
 	printf("  slots: %llu of %llu used, %llu ready, %llu dirty with %llu granules\n",
-	       (unsigned long long)s->used_slots, (unsigned long long)s->nr_slots,
+	       (unsigned long long)s->used_slots, (unsigned long long)usable_slots(s),
 	       (unsigned long long)s->ready_slots, (unsigned long long)s->dirty_slots,
 	       (unsigned long long)s->dirty_granules);
 	printf("  journal: %llu of %llu blocks\n", (unsigned long long)s->journal_used,
@@ -468,16 +483,22 @@ static void tell_error(const struct device *d)
 
 static int print(const struct list *l, bool json, bool all)
 {
-	unsigned int i;
+	struct device *there = text_alloc(l->nr + 1, sizeof(*there));
+	unsigned int i, nr = 0;
 	int code = TOOL_OK;
 
 	if (json) {
 		print_json(l);
+		free(there);
 		return code;
 	}
-	if (l->nr)
-		code = print_table(columns, NR_COLUMNS, l->devices, l->nr, sizeof(*l->devices), fill_line) ?
+	for (i = 0; i < l->nr; i++)
+		if (!l->devices[i].absent)
+			there[nr++] = l->devices[i];
+	if (nr)
+		code = print_table(columns, NR_COLUMNS, there, nr, sizeof(*there), fill_line) ?
 		       TOOL_OPERATIONAL : TOOL_OK;
+	free(there);
 	for (i = 0; all && i < l->nr; i++)
 		print_long(&l->devices[i]);
 	for (i = 0; i < l->nr; i++)

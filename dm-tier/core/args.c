@@ -136,6 +136,7 @@ void tier_tunables_default(struct tier_tunables *t, enum tier_kind kind)
 	u32 i;
 
 	t->kind = kind;
+	t->nr_devs = TIER_MAX_DEVS;
 	for (i = 0; i < TIER_NR_TUNABLES; i++)
 		t->v[i] = tunable_infos[i].def;
 	for (i = 0; i < TIER_MAX_DEVS; i++) {
@@ -193,6 +194,16 @@ static u32 *value_of(struct tier_tunables *t, const struct tunable_key *key)
 	if (!key->of_tier)
 		return &t->v[key->i];
 	return key->i == TIER_TUNE_FREE_LOW ? &t->free_low[key->tier] : &t->free_high[key->tier];
+}
+
+/* Is there a tier of this number? */
+static int check_tier(const struct tier_tunables *t, const struct tunable_key *key, char *error)
+{
+	if (key->tier < t->nr_devs)
+		return 0;
+	scnprintf(error, TIER_ERROR_LEN, "%s.%u: there is no tier %u: they are 0 to %u", tunable_infos[key->i].key,
+		  key->tier, key->tier, t->nr_devs - 1);
+	return -EINVAL;
 }
 
 /* What a value that is none should have been */
@@ -281,8 +292,8 @@ int tier_tunable_set(struct tier_tunables *t, const char *key, const char *value
 
 	if (r)
 		return r;
-	r = check_kind(k.i, t->kind, error) ?: parse_tunable(&k, value, value_of(&new, &k), error) ?:
-	    check_tunables(&new, error);
+	r = check_kind(k.i, t->kind, error) ?: check_tier(t, &k, error) ?:
+	    parse_tunable(&k, value, value_of(&new, &k), error) ?: check_tunables(&new, error);
 	if (!r)
 		WRITE_ONCE(*value_of(t, &k), *value_of(&new, &k));	/* others may be reading it */
 	return r;
@@ -600,6 +611,20 @@ static int check_missing(struct tier_args *args, char *error)
 	return -EINVAL;
 }
 
+/* In a table line a tier may be told behind its tunables */
+static int check_of_tiers(struct tier_tunables *t, char *error)
+{
+	struct tunable_key key = { .of_tier = true };
+	int r = 0;
+
+	for (key.tier = t->nr_devs; key.tier < TIER_MAX_DEVS && !r; key.tier++) {
+		for (key.i = TIER_TUNE_FREE_LOW; key.i <= TIER_TUNE_FREE_HIGH && !r; key.i++)
+			if (*value_of(t, &key) != TIER_AS_ALL)
+				r = check_tier(t, &key, error);
+	}
+	return r;
+}
+
 /* Does all that was given belong to the mode?  @seen: the tunables among it, and SEEN_OF_TIERS */
 static int check_features(struct tier_args *args, u32 seen, char *error)
 {
@@ -608,12 +633,14 @@ static int check_features(struct tier_args *args, u32 seen, char *error)
 	int r;
 
 	args->tunables.kind = tier_mode_kind(args->mode);
+	args->tunables.nr_devs = args->nr_tier_devs + 2;
 	for (i = 0; i < TIER_NR_TUNABLES; i++) {
 		r = (seen & BIT(i)) ? check_kind(i, args->tunables.kind, error) : 0;
 		if (r)
 			return r;
 	}
-	r = (seen & SEEN_OF_TIERS) ? check_kind(TIER_TUNE_FREE_LOW, args->tunables.kind, error) : 0;
+	r = (seen & SEEN_OF_TIERS) ? check_kind(TIER_TUNE_FREE_LOW, args->tunables.kind, error) ?:
+				     check_of_tiers(&args->tunables, error) : 0;
 	if (r)
 		return r;
 	if (args->nr_tier_devs && !tiered) {

@@ -88,12 +88,14 @@ enum tier_tunable {
 /**
  * struct tier_tunables - values of the tunables
  * @kind: of the tier device
+ * @nr_devs: tiers that there are; TIER_MAX_DEVS while that isn't known
  * @v: by enum tier_tunable; those of the other kind have their defaults
  * @free_low: free_low of single tiers, or TIER_AS_ALL
  * @free_high: free_high of single tiers, or TIER_AS_ALL
  */
 struct tier_tunables {
 	enum tier_kind kind;
+	u32 nr_devs;
 	u32 v[TIER_NR_TUNABLES];
 	u32 free_low[TIER_MAX_DEVS];
 	u32 free_high[TIER_MAX_DEVS];

@@ -190,6 +190,16 @@ u32 tier_kept_slots(u64 nr_slots)
 	return clamp_t(u64, nr_slots / 256, 2, 64);
 }
 
+u64 tier_real_slots(const struct tier_geometry *g)
+{
+	u64 slots = 0;
+	u32 i;
+
+	for (i = 0; i < g->nr_devs; i++)
+		slots += g->devs[i].nr_slots;
+	return slots;
+}
+
 u64 tier_usable_slots(const struct tier_geometry *g)
 {
 	u64 usable = 0;

@@ -125,6 +125,14 @@ const char *tier_geometry_cache(struct tier_geometry *g, u32 block_sectors, u64 
 u32 tier_kept_slots(u64 nr_slots);
 
 /**
+ * tier_real_slots() - slots on all devices
+ * @g: geometry
+ *
+ * Of a tiered device that had other tiers, @g->nr_slots also counts the numbers that no slot has any more (holes).
+ */
+u64 tier_real_slots(const struct tier_geometry *g);
+
+/**
  * tier_usable_slots() - slots on all tiers, without what is kept back
  * @g: of a tiered device
  */

@@ -177,7 +177,7 @@ fresh
 meta_edit meta sb flags 2
 dd if=/dev/zero of=ssd bs=4k count=1 conv=notrunc status=none
 dmtier_is 8 "... nor with another SSD" check --clear-needs-check ssd hdd meta
-like "$ERR" "not the one of this metadata: the mark .needs check. stays" "... which is told"
+like "$ERR" "not the one of this metadata, .*: the mark .needs check. stays" "... which is told"
 run traced pwrite64:error=EIO:when=1 meta "$DMTIER" check --clear-needs-check meta
 is "$RC" 8 "... a write error ends it" || diag "$OUT" "$ERR"
 like "$ERR" "superblock can't be written" "... and is told"
@@ -319,7 +319,7 @@ fresh
 run "$DMTIER" check ssd2 hdd meta
 is "$RC" 8 "another tier device's SSD"
 like "$OUT" "mismatch: device header: ssd2 belongs to another tier device" "... says why"
-like "$OUT" "meta: not damaged, but this SSD is not the one of this metadata$" "... and that the metadata are good"
+like "$OUT" "meta: not damaged, but this SSD is not the one of this metadata, .*$" "... and that the metadata are good"
 run "$DMTIER" check --json ssd2 hdd meta
 is "$RC $(field '[.verdict, .exit_code, .errors, .mismatches, .findings[0].level] | join(" ")')" \
 	"8 mismatch 8 0 1 mismatch" "... --json"
@@ -327,24 +327,33 @@ json_ok "... JSON"
 image blank 20M
 run "$DMTIER" check blank hdd meta
 is "$RC" 8 "a blank SSD"
-like "$OUT" "blank is not the fast device .*not damaged, but this SSD is not the one of this metadata$" "... says why"
+like "$OUT" "blank is not the fast device .*not damaged, but this SSD is not the one of this metadata, on which nothing is dirty: with feature accept_new_fast a blank one takes its place$" "... says why, and what takes it in"
 flip meta 50
 run "$DMTIER" check ssd2 hdd meta
 is "$RC" 4 "another's SSD, and damage that can be made good"
-like "$OUT" "meta: damaged, but all of it can be made good; this SSD is not the one of this metadata$" "... tells both"
+like "$OUT" "meta: damaged, but all of it can be made good; this SSD is not the one of this metadata, .*$" "... tells both"
 run "$DMTIER" check --json ssd2 hdd meta
 is "$RC $(field .verdict)" "4 recoverable" "... --json"
 fresh
 run "$DMTIER" check meta
 is "$RC" 0 "without devices only the metadata count"
 fresh
+run "$DMTIER" check ssd hdd meta
+like "$OUT" "compared with ssd hdd" "with all devices it says what it looked at"
+dmtier_is 8 "the SSD alone" check ssd
+like "$ERR" "ssd holds no tier metadata: it is the SSD, or the first tier, of tier device [0-9a-f-]{36}" "... says what it is"
 zero_block ssd 0
+run "$DMTIER" table ssd hdd meta
+like "$ERR" "it has no header \(feature accept_new_fast takes in a blank SSD if nothing was dirty\)" "table names what takes it in"
 verdict 8 mismatch "is not the fast device of a tier device" "SSD without a header"
 fresh
 flip ssd 100
 verdict 4 damaged "ssd: its header: .*checksum" "damaged device header"
 fresh
 meta_edit ssd header generation 0
+verdict 8 mismatch "its data are out of date.*same time; nothing is dirty: with feature accept_new_fast" "... and what takes it in"
+run "$DMTIER" table ssd hdd meta
+like "$ERR" "out of date \(feature accept_new_fast takes in an older life's SSD" "... table says so, too"
 verdict 8 mismatch "its data are out of date.*not damaged, but this SSD and this metadata are not of the same time" "stale SSD"
 meta_edit meta sb flags 4
 verdict 0 good good "SSD one generation behind while activating"

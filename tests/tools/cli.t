@@ -233,7 +233,9 @@ dmtier_is 16 "status with names and --from" status --from lines fast
 
 # ---- messages: refused by the parser before the kernel is asked ----
 dmtier_is 16 "unknown mode" mode x fast
-like "$ERR" "unknown mode.*writeback, writethrough" "... says what would be right"
+like "$ERR" "unknown mode 'fast': it is writeback, writethrough, writearound or passthrough$" "... says what would be right"
+dmtier_is 16 "a cache is not made a tiered device" mode x tiered
+like "$ERR" "a cache can't become tiered" "... which it says"
 dmtier_is 16 "value out of range" set x dirty_high 100
 like "$ERR" "dirty_high" "... names the key"
 dmtier_is 16 "negative value" set x dirty_high -5

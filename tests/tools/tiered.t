@@ -39,8 +39,10 @@ for size in 64k 128k 256k 512k 1m; do
 	dmtier_is 0 "... check clean" check t0 t1 meta t2
 	like "$OUT" "blocks of ${size%[km]} " "... and are what was asked for"
 done
-dmtier_is 8 "blocks of 32k" format --force --mode tiered --block-size 32k t0 t1 meta
-like "$ERR" "128 \(64 KiB\) to 2048 \(1 MiB\)" "... says what would be right"
+dmtier_is 16 "blocks of 32k" format --force --mode tiered --block-size 32k t0 t1 meta
+like "$ERR" "block size 32 KiB is too small for a tiered device: a power of two from 64k to 1m" "... says what would be right"
+dmtier_is 16 "... size says so, too" size --tiered --block-size 4k 20m 64m
+like "$ERR" "block size 4 KiB is too small for a tiered device" "... in the same words"
 
 run "$DMTIER" format --force --json --mode tiered --size 100M t0 t1 meta t2
 json_ok "JSON of format"
@@ -94,9 +96,18 @@ if command -v mkfs.ext4 >/dev/null; then
 fi
 
 dmtier_is 0 "tiers in another order" table t2 t1 meta t0
+like "$ERR" "warning: t2 \(tier 2 so far\) stands in front of t1 \(tier 1 so far\): .* is it right" "... with a warning"
+run "$DMTIER" table t0 t1 meta t2
+is "$ERR" "" "... and without one in that of so far"
 dmtier_is 0 "... are as good for check" check t2 t1 meta t0
+like "$OUT" "compared with t2 t1 t0" "... which says what it looked at"
 dmtier_is 8 "a tier missing" table t0 t1 meta
 like "$ERR" "tier 2 .* is missing: it has 3 tiers" "... is named"
+dmtier_is 8 "... for check, too" check t0 t1 meta
+like "$OUT" "mismatch: tier: tier 2 .* is not among the devices given: .* - stands for one that is missing" "... is named"
+dmtier_is 0 "... which says nothing of the metadata alone" check meta
+dmtier_is 8 "a tier instead of the metadata" check t1
+like "$ERR" "t1 holds no tier metadata: it is a tier of tier device [0-9a-f-]{36}" "... says what it is"
 image new 30M
 dmtier_is 8 "a device that is none of them" table t0 t1 meta t2 new
 like "$ERR" "new is no tier of this tiered device: .*accept_new_tier" "... and what takes it in"
@@ -169,11 +180,15 @@ dmtier_is 8 "a first tier too small for that" format --force --mode tiered --tak
 like "$ERR" "the faster tiers are too small to take over the data of the last one" "... says so"
 image t0 20M
 dmtier_is 8 "a size below the data" format --force --mode tiered --take-data --size 16M t0 hdd meta
-like "$ERR" "less than the data that are to be kept: at most" "... says so"
+like "$ERR" "less than the data that are to be kept: at least 32833536$" "... says so"
+dmtier_is 0 "... which is enough" format --force --dry-run --mode tiered --take-data --size 32833536 t0 hdd meta
+dmtier_is 8 "... and a block less is not" format --force --dry-run --mode tiered --take-data --size 32768000 t0 hdd meta
 image t0 20M
 image t1 20M
 dmtier_is 0 "the last of three" format --force --mode tiered --take-data t0 t1 meta hdd
 dmtier_is 0 "... check clean" check t0 t1 meta hdd
+dmtier_is 8 "... left out" table t0 t1 meta
+like "$ERR" "tier 2 \(without header\) of this tiered device is missing" "... is named"
 
 # interrupted at each write: the disk is as it was, and can be taken over again
 if command -v strace >/dev/null; then
@@ -215,6 +230,8 @@ is "$(field '.lost[0] | "\(.first) \(.sectors)"')" "1152 8" "... the ranges"
 dmtier_is 8 "no tier named" lost meta
 like "$ERR" "--tier says which is lost, 0 to 1" "... says which there are"
 dmtier_is 8 "a tier that is not there" lost --tier 2 meta
+dmtier_is 8 "files, of a device that is not active" lost --tier 0 meta t0
+like "$ERR" "the tier device with the metadata on meta is not active" "... can't be judged"
 dmtier_is 16 "a tier that is no number" lost --tier ssd meta
 run "$DMTIER" check t0 meta t1
 run "$DMTIER" check t0 t1 meta
@@ -258,6 +275,9 @@ is "$(field '.devices[0].tiers[1].state')" evacuating "... and of the next"
 run "$DMTIER" status --long --from line
 like "$OUT" "tier 0: ok, 20 of 304 slots used \(6.6%\), 6 pinned" "for people"
 like "$OUT" "reads 1, writes 2, landings 3, moves in 4, moves out 5, errors 7" "... its counters"
+like "$OUT" "slots: 20 of 304 used" "a tier that is to be emptied does not count"
+run "$DMTIER" status --from line
+like "$OUT" " 6.6% " "... in the share, either"
 echo "t: $status 24 tiers 2 304 20 1 2 3 4 5 6 7 ok 99 1008 0 0 0 0 0 0 0 0 evacuating 98" >line
 run "$DMTIER" status --json --from line
 is "$(field '[.devices[0].tiers[].state] | join(" ")')" "ok evacuating" "words of a newer kernel are passed by"

@@ -162,6 +162,8 @@ static const struct {
 	{ DEVS " 128 3 tiered free_low.1 10 lru 0", "free_low.1 10 is not below free_high.1 10" },
 	{ DEVS " 128 3 tiered free_low.1 99 lru 0", "free_low \"99\" is not a number from 0 to 98 (percent)" },
 	{ DEVS " 128 3 tiered free_low.16 1 lru 0", "free_low.<tier>: a tier is a number from 0 to 15" },
+	{ DEVS " 128 3 tiered free_low.2 1 lru 0", "free_low.2: there is no tier 2: they are 0 to 1" },
+	{ DEVS " 128 5 tiered free_high.3 50 tier_dev /dev/x lru 0", "free_high.3: there is no tier 3: they are 0 to 2" },
 	{ DEVS " 128 3 tiered free_high. 1 lru 0", "free_high.<tier>: a tier is a number from 0 to 15" },
 	{ DEVS " 128 3 tiered yield_ms.1 1 lru 0", "unknown feature \"yield_ms.1\"" },
 	{ DEVS " 128 5 tiered free_low.1 1 free_low.1 1 lru 0", "feature free_low.1 is given twice" },
@@ -351,11 +353,12 @@ static void test_accepted_tiered(void)
 	ok(!parse(&a, DEVS " 128 29 tiered tier_dev 1 tier_dev 2 tier_dev 3 tier_dev 4 tier_dev 5 tier_dev 6 tier_dev 7 "
 		  "tier_dev 8 tier_dev 9 tier_dev 10 tier_dev 11 tier_dev 12 tier_dev 13 tier_dev 14 lru 0") &&
 	   a.nr_tier_devs == 14, "16 tiers");
-	ok(!parse(&a, DEVS " 128 9 tiered free_low.0 20 free_high.0 30 free_high.15 40 free_low 6 lru 0"), "watermarks of tiers");
+	ok(!parse(&a, DEVS " 128 11 tiered free_low.0 20 free_high.0 30 free_high.2 40 free_low 6 tier_dev /dev/x lru 0"),
+	   "watermarks of tiers");
 	is(tier_free_low(&a.tunables, 0), 20, "free_low.0");
 	is(tier_free_high(&a.tunables, 0), 30, "free_high.0");
-	is(tier_free_low(&a.tunables, 15), 6, "free_low of a tier with a free_high of its own");
-	is(tier_free_high(&a.tunables, 15), 40, "free_high.15");
+	is(tier_free_low(&a.tunables, 2), 6, "free_low of a tier with a free_high of its own");
+	is(tier_free_high(&a.tunables, 2), 40, "free_high.2");
 	is(tier_free_high(&a.tunables, 1), 10, "free_high of another");
 	ok(!a.nr_missing, "none is missing");
 	ok(!parse(&a, "- /dev/hdd /dev/meta 128 1 tiered lru 0") && a.nr_missing == 1, "the first tier is missing");
@@ -521,6 +524,10 @@ static void test_tiered_tunables(void)
 	is(tier_tunable_set(&t, "free_low.3", "default", error), 0, "free_low.3 as of all");
 	is(tier_tunable_set(&t, "free_high.3", "default", error), 0, "then free_high.3");
 	ok(!memcmp(&t, &old, sizeof(t)), "as before");
+	t.nr_devs = 3;
+	is(tier_tunable_set(&t, "free_low.3", "5", error), -EINVAL, "of a tier that there is not");
+	is_str(error, "free_low.3: there is no tier 3: they are 0 to 2", "with a text");
+	is(tier_tunable_set(&t, "free_low.2", "5", error), 0, "of the last one");
 	test_longest_tunables();
 
 	tier_tunables_default(&t, TIER_KIND_CACHE);

@@ -790,6 +790,8 @@ static void test_change(void)
 	c[2] = c[3];
 	ok(!change(&g, 3, c, g.nr_sectors), "one is taken out");
 	ok(same_places(&old, &g, c) && g.nr_devs == 3, "its slots are holes");
+	is(tier_real_slots(&g), g.devs[0].nr_slots + g.devs[1].nr_slots + g.devs[2].nr_slots, "which are no real slots");
+	ok(tier_real_slots(&g) < g.nr_slots, "though they have numbers");
 	old = g;
 	c[2] = (struct tier_change){ .was = TIER_NEW_TIER, .sectors = sizes[0], .uuid = "n2" };
 	c[0].was = 0;

@@ -7,6 +7,7 @@
 #include <linux/crc32c.h>
 
 #include "audit.h"
+#include "core/args.h"
 #include "text.h"
 
 #ifndef CHUNK_BLOCKS				/* tests of many small devices have their own */
@@ -25,7 +26,7 @@
  * @g: geometry in force
  * @seed: of the checksums
  * @ssd_good: @ssd is the one that the superblock speaks of
- * @ssd_unreadable: the start of @ssd can't be read
+ * @ssd_wrong: why it is not, as of audit_fast_device()
  * @clean: the superblock says so
  * @ring: image of the journal, or NULL
  * @touched: bit a slot page: the journal changes it
@@ -46,7 +47,7 @@ struct walk {
 	const struct tier_geometry *g;
 	u32 seed;
 	bool ssd_good;
-	bool ssd_unreadable;
+	int ssd_wrong;
 	bool clean;
 	void *ring;
 	u64 *touched;
@@ -148,6 +149,43 @@ static void compare_sbs(struct audit *a, const struct tier_sb *sbs, const void *
 		     "is %llu updates behind the other copy, which is good", ull(newer - older));
 }
 
+/* 0; -ENODATA: there is none; -EILSEQ, -EIO */
+static int read_header(const struct bdev *dev, struct tier_dev_header *h, char *why)
+{
+	const char *bad = NULL;
+	enum tier_verify v;
+	void *buf;
+	int r;
+
+	buf = bdev_alloc(TIER_META_BLOCK_SIZE);
+	r = bdev_read(dev, buf, TIER_META_BLOCK_SIZE, 0);
+	if (r) {
+		free(buf);
+		return text_why(why, -EIO, "%s: cannot read its header: %s", dev->path,
+				strerror(-r));
+	}
+	v = tier_unpack_dev_header(buf, h, &bad);
+	free(buf);
+	if (v == TIER_OK)
+		return 0;
+	if (v == TIER_BLANK || v == TIER_NOT_OURS)
+		return -ENODATA;
+	return text_why(why, -EILSEQ, "%s: its header: %s", dev->path,
+			bad ? bad : tier_verify_text(v));
+}
+
+/* it may be one of the other devices of a tier device */
+static int no_metadata(const struct bdev *meta, char *why)
+{
+	struct tier_dev_header h;
+	char ignored[TEXT_LEN], uuid[37];
+
+	if (read_header(meta, &h, ignored))
+		return text_why(why, -ENODATA, "%s holds no tier metadata", meta->path);
+	return text_why(why, -ENODATA, "%s holds no tier metadata: it is %s of tier device %s", meta->path,
+			h.index ? "a tier" : "the SSD, or the first tier,", text_uuid(h.uuid, uuid));
+}
+
 int audit_superblock(struct audit *a, const struct bdev *meta, char *why)
 {
 	static const u64 blocks[] = { TIER_SB_BLOCK_0, TIER_SB_BLOCK_1 };
@@ -178,7 +216,7 @@ int audit_superblock(struct audit *a, const struct bdev *meta, char *why)
 			     "%s; the other copy is good", bad[!chosen]);
 	} else if ((v[0] == TIER_BLANK || v[0] == TIER_NOT_OURS) &&
 		   (v[1] == TIER_BLANK || v[1] == TIER_NOT_OURS)) {
-		r = text_why(why, -ENODATA, "%s holds no tier metadata", meta->path);
+		r = no_metadata(meta, why);
 	} else if (v[0] == TIER_OK && v[1] == TIER_OK) {
 		find(a, AUDIT_ERROR, "superblock", -1, -1,
 		     "its copies belong to different tier devices");
@@ -231,31 +269,6 @@ static int compare_header(const struct tier_sb *sb, const struct tier_dev_header
 	return 0;
 }
 
-/* 0; -ENODATA: there is none; -EILSEQ, -EIO */
-static int read_header(const struct bdev *dev, struct tier_dev_header *h, char *why)
-{
-	const char *bad = NULL;
-	enum tier_verify v;
-	void *buf;
-	int r;
-
-	buf = bdev_alloc(TIER_META_BLOCK_SIZE);
-	r = bdev_read(dev, buf, TIER_META_BLOCK_SIZE, 0);
-	if (r) {
-		free(buf);
-		return text_why(why, -EIO, "%s: cannot read its header: %s", dev->path,
-				strerror(-r));
-	}
-	v = tier_unpack_dev_header(buf, h, &bad);
-	free(buf);
-	if (v == TIER_OK)
-		return 0;
-	if (v == TIER_BLANK || v == TIER_NOT_OURS)
-		return -ENODATA;
-	return text_why(why, -EILSEQ, "%s: its header: %s", dev->path,
-			bad ? bad : tier_verify_text(v));
-}
-
 int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *why)
 {
 	struct tier_dev_header h = { };
@@ -292,10 +305,18 @@ int audit_find_tier(const struct tier_sb *sb, const struct bdev *dev, char *why)
 		if (!memcmp(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid)))
 			break;
 	if (i == g->nr_devs)
-		return text_why(why, -ENODEV, "%s was a tier of this tiered device once, and is none any more",
+		return text_why(why, -ENOENT,
+				"%s was a tier of this tiered device once, and is none any more (feature accept_new_tier takes it in as a new, empty one)",
 				dev->path);
 	r = compare_header(sb, &h, i, dev->path, why);
 	return r ? r : (int)i;
+}
+
+const char *audit_tier_name(const struct tier_geometry *g, u32 tier, char *uuid)
+{
+	const struct tier_dev_geometry *d = &g->devs[tier];
+
+	return d->flags & TIER_DEV_NO_HEADER ? "without header" : text_uuid(d->uuid, uuid);
 }
 
 /* CRC32C of the first 64 KiB, as the fingerprint has it; false if it can't be read */
@@ -393,15 +414,23 @@ static int audit_tiers(struct walk *w)
 			nr_missing++;
 		else
 			audit_tier(w, w->tiers[i], found);
-	for (i = 0; i < w->g->nr_devs; i++)
-		if (!found[i] && nr_missing) {
+	for (i = 0; i < w->g->nr_devs; i++) {
+		const char *name = audit_tier_name(w->g, i, uuid);
+
+		if (found[i])
+			continue;
+		if (nr_missing) {
 			nr_missing--;
-			find(w->a, AUDIT_NOTE, "tier", -1, -1, "tier %u (%s) is missing, and %llu blocks are on it", i,
-			     text_uuid(w->g->devs[i].uuid, uuid), ull(w->a->tier_used[i]));
-		} else if (!found[i] && w->a->tier_used[i]) {
+			find(w->a, AUDIT_NOTE, "tier", -1, -1, "tier %u (%s) is missing, and %llu blocks are on it", i, name,
+			     ull(w->a->tier_used[i]));
+		} else if (w->a->tier_used[i]) {
 			mismatch(w, "tier", "a tier is missing", "tier %u (%s) is not among the devices given, and %llu blocks are on it",
-				 i, text_uuid(w->g->devs[i].uuid, uuid), ull(w->a->tier_used[i]));
+				 i, name, ull(w->a->tier_used[i]));
+		} else if (!(w->g->devs[i].flags & TIER_DEV_EVACUATE)) {
+			mismatch(w, "tier", "a tier is missing", "tier %u (%s) is not among the devices given: only one that is to be emptied may be left out, " TIER_MISSING " stands for one that is missing",
+				 i, name);
 		}
+	}
 	return 0;
 }
 
@@ -443,9 +472,24 @@ static int audit_fast(struct walk *w)
 		mismatch(w, "device header", "this SSD cannot be read", "%s", why);
 	else if (r)
 		find(w->a, AUDIT_ERROR, "device header", -1, -1, "%s", why);
-	w->ssd_unreadable = r == -EIO;
+	w->ssd_wrong = r;
 	w->ssd_good = !r;
 	return 0;
+}
+
+/* after the mapping: what can be done about an SSD that can't be used, by what is dirty on it */
+static void advise_fast(struct walk *w)
+{
+	bool dirty = w->a->dirty_slots;
+
+	if (w->ssd_wrong == -EIO)
+		w->a->mismatch = dirty ? "this SSD cannot be read, and it holds data that the HDD lacks (dmtier lost lists them)" :
+			"this SSD cannot be read; nothing on it is dirty: with feature accept_new_fast another one takes its place";
+	else if (w->ssd_wrong == -ENODEV)
+		w->a->mismatch = dirty ? "this SSD is not the one of this metadata, which holds data that the HDD lacks (dmtier lost lists them)" :
+			"this SSD is not the one of this metadata, on which nothing is dirty: with feature accept_new_fast a blank one takes its place";
+	else if (w->ssd_wrong == -ESTALE && !dirty)
+		w->a->mismatch = "this SSD and this metadata are not of the same time; nothing is dirty: with feature accept_new_fast the SSD is taken in again, as an empty one";
 }
 
 /* after the mapping: an SSD that was made smaller loses clean copies; dirty ones it must not lose */
@@ -454,10 +498,8 @@ static int audit_fast_size(struct walk *w)
 	const struct tier_dev_geometry *d = &w->g->devs[0];
 	u64 sectors, s, lost = 0;
 
-	if (w->ssd_unreadable)
-		w->a->mismatch = w->a->dirty_slots ?
-			"this SSD cannot be read, and it holds data that the HDD lacks (dmtier lost lists them)" :
-			"this SSD cannot be read; nothing on it is dirty: with feature accept_new_fast another one takes its place";
+	if (w->ssd_wrong)
+		advise_fast(w);
 	if (!w->ssd || !w->ssd_good)
 		return 0;
 	sectors = w->ssd->bytes / 512;

@@ -123,10 +123,20 @@ int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *wh
  * @dev: open
  * @why: TEXT_LEN bytes
  *
- * Return: its number; -ENODATA: it has no header; -ENODEV: of another tier device, or no tier any more; -ESTALE: it
+ * Return: its number; -ENODATA: it has no header; -ENODEV: of another tier device; -ENOENT: no tier any more; -ESTALE: it
  * missed an activation; -EILSEQ: its header is damaged; -EIO.
  */
 int audit_find_tier(const struct tier_sb *sb, const struct bdev *dev, char *why);
+
+/**
+ * audit_tier_name() - how messages call a tier beside its number
+ * @g: geometry of a tiered device
+ * @tier: its number
+ * @uuid: 37 bytes
+ *
+ * Return: @uuid, or "without header".
+ */
+const char *audit_tier_name(const struct tier_geometry *g, u32 tier, char *uuid);
 
 /**
  * audit_settle_left() - what keeps a tier without header from being a plain disk?

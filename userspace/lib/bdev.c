@@ -328,6 +328,17 @@ bool bdev_holder(const struct bdev *b, char *who)
 	return device_busy(b, b->dev, who) || partition_busy(b, who);
 }
 
+bool bdev_held_by(const struct bdev *b, dev_t by)
+{
+	char path[2 * PATH_MAX], holder[PATH_MAX];
+
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u", major(by), minor(by));
+	if (!b->is_block || !realpath(path, holder))
+		return false;
+	snprintf(path, sizeof(path), "/sys/dev/block/%u:%u/holders%s", major(b->dev), minor(b->dev), strrchr(holder, '/'));
+	return !access(path, F_OK);
+}
+
 void *bdev_alloc(size_t bytes)
 {
 	void *p;

@@ -83,6 +83,13 @@ bool bdev_overlap(const struct bdev *a, const struct bdev *b);
  */
 bool bdev_holder(const struct bdev *b, char *who);
 
+/**
+ * bdev_held_by() - does this device of device-mapper, md and the like use it?
+ * @b: identified
+ * @by: number of that device
+ */
+bool bdev_held_by(const struct bdev *b, dev_t by);
+
 /* zeroed buffer for I/O, to be freed with free(); out of memory ends the program */
 void *bdev_alloc(size_t bytes);
 

@@ -61,3 +61,14 @@ int block_size_parse(const char *text, u32 *sectors)
 	*sectors = (u32)n;
 	return 0;
 }
+
+int block_size_check_tiered(u32 sectors)
+{
+	char size[TEXT_SIZE_LEN];
+
+	if (!sectors || sectors >= TIER_MIN_TIERED_BLOCK_SECTORS)
+		return 0;
+	text_error("block size %s is too small for a tiered device: a power of two from 64k to 1m",
+		   text_size((u64)sectors * 512, size));
+	return -EINVAL;
+}

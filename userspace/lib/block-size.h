@@ -33,4 +33,12 @@ u32 block_size_choose_tiered(u32 nr_devs, const u64 *dev_sectors);
  */
 int block_size_parse(const char *text, u32 *sectors);
 
+/**
+ * block_size_check_tiered() - can a tiered device have it?
+ * @sectors: legal for a cache, or 0
+ *
+ * Return: 0, or -EINVAL after a message.
+ */
+int block_size_check_tiered(u32 sectors);
+
 #endif /* TIER_TOOLS_BLOCK_SIZE_H */

@@ -81,6 +81,8 @@ static int which_tier(const struct bdev *dev, const struct tier_sb *sb, const bo
 	int r = audit_find_tier(sb, dev, why);
 	u32 i;
 
+	if (r == -ENOENT && accept_new)
+		return (int)TIER_MAX_DEVS;
 	if (r != -ENODATA)
 		return r;
 	/* what has no header can only be the tier that has none */
@@ -137,8 +139,10 @@ static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const st
 {
 	const struct tier_geometry *g = &sb->geometry;
 	bool found[TIER_MAX_DEVS + 1] = { };
+	const struct bdev *before = NULL;	/* of the tiers so far the one in front of this one */
 	char uuid[37];
 	unsigned int i;
+	int last = -1;
 	int tier = nr_missing(devs, nr) ? in_their_places(devs, nr, sb, why) : 0;
 
 	if (tier)
@@ -154,6 +158,13 @@ static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const st
 		if (tier < 0)
 			return tier;
 		found[tier] = true;
+		if (tier < last)
+			text_warn("%.300s (tier %d so far) stands in front of %.300s (tier %d so far): the order in the line is that of speed from then on; is it right?",
+				  before->path, last, dev->path, tier);
+		if (tier < (int)g->nr_devs) {
+			before = dev;
+			last = tier;
+		}
 		if (tier < (int)g->nr_devs && dev->bytes / 512 < g->devs[tier].sectors)
 			return text_why(why, -ENOSPC, "%.300s has %llu sectors, but tier %d had %llu: a tier can't shrink",
 					dev->path, (unsigned long long)(dev->bytes / 512), tier,
@@ -162,13 +173,14 @@ static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const st
 	for (i = 0; i < g->nr_devs; i++)
 		if (!found[i] && !(g->devs[i].flags & TIER_DEV_EVACUATE))
 			return text_why(why, -ENODEV, "tier %u (%s) of this tiered device is missing: it has %u tiers",
-					i, text_uuid(g->devs[i].uuid, uuid), g->nr_devs);
+					i, audit_tier_name(g, i, uuid), g->nr_devs);
 	return 0;
 }
 
 static int fits_together(const struct bdev *devs, const struct tier_sb *sb, bool new_fast, char *why)
 {
 	u64 sectors = devs[DEV_HDD].bytes / 512;
+	char wrong[TEXT_LEN];
 	int r;
 
 	if (sectors < sb->geometry.nr_sectors)
@@ -179,7 +191,14 @@ static int fits_together(const struct bdev *devs, const struct tier_sb *sb, bool
 	r = audit_fast_device(sb, &devs[DEV_SSD], why);
 	if (new_fast && r == -ENODEV)
 		return refuse_signature(&devs[DEV_SSD], "SSD ", why);
-	return new_fast && r == -ESTALE ? 0 : r;
+	if (new_fast && r == -ESTALE)
+		return 0;
+	if (r == -ENODEV || r == -ESTALE) {
+		text_copy(wrong, sizeof(wrong), why);
+		text_why(why, r, "%.800s (feature accept_new_fast takes in %s if nothing was dirty)", wrong,
+			 r == -ENODEV ? "a blank SSD" : "an older life's SSD as an empty one");
+	}
+	return r;
 }
 
 /* number of the device that holds metadata, the one where they belong first; @nr: none */

@@ -134,6 +134,16 @@ static int no_device(const char *name, char *why)
 	return text_why(why, -ENXIO, "there is no device %.300s", name);
 }
 
+/* a task failed before it came to a device */
+static int no_mapper(int r, char *why)
+{
+	const char *text = last_message[0] ? last_message : strerror(-r);
+
+	return text_why(why, r, "%.800s%s", text,
+			strstr(text, "mapper/control") && access("/sys/class/misc/device-mapper", F_OK) ?
+			"; is device-mapper loaded? modprobe dm-tier loads it, too" : "");
+}
+
 static struct dm_task *new_task(int type, const char *name, int *r, char *why)
 {
 	struct dm_task *task;
@@ -148,8 +158,7 @@ static struct dm_task *new_task(int type, const char *name, int *r, char *why)
 		*r = no_device(name, why);
 		return NULL;
 	}
-	*r = text_why(why, -EIO, "%s", last_message[0] ? last_message :
-		      "cannot talk to device-mapper: is its module loaded?");
+	*r = no_mapper(-EIO, why);
 	return NULL;
 }
 
@@ -173,7 +182,7 @@ static int run_query(struct dm_task *task, const char *name, char *why)
 	if (r == -ENXIO && name)
 		return no_device(name, why);
 	if (r)
-		return text_why(why, r, "%s", last_message[0] ? last_message : strerror(-r));
+		return no_mapper(r, why);
 	/* to libdevmapper a device that isn't there is an answer like another */
 	if (name && dm_task_get_info(task, &info) && !info.exists)
 		return no_device(name, why);

@@ -21,7 +21,7 @@ static bool may_mean(const char *word, enum tier_mode mode)
 			!strcasecmp(word, tier_mode_name(mode)));
 }
 
-int mode_word_parse(const char *word, enum tier_mode *mode, char *why)
+int mode_word_parse(const char *word, enum tier_kind kind, enum tier_mode *mode, char *why)
 {
 	enum tier_mode meant;
 
@@ -30,7 +30,7 @@ int mode_word_parse(const char *word, enum tier_mode *mode, char *why)
 	for (meant = 0; meant < TIER_NR_MODES && !may_mean(word, meant);)
 		meant++;
 	return text_why(why, -EINVAL,
-			"unknown mode '%.64s': it is writeback, writethrough, writearound, passthrough or tiered%s%s",
-			word, meant < TIER_NR_MODES ? "; maybe you mean " : "",
-			meant < TIER_NR_MODES ? tier_mode_name(meant) : "");
+			"unknown mode '%.64s': it is writeback, writethrough, writearound%s%s%s", word,
+			kind == TIER_KIND_CACHE ? " or passthrough" : ", passthrough or tiered",
+			meant < TIER_NR_MODES ? "; maybe you mean " : "", meant < TIER_NR_MODES ? tier_mode_name(meant) : "");
 }

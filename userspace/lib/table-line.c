@@ -212,7 +212,7 @@ char *table_params(const struct tier_sb *sb, char **paths, unsigned int nr, cons
 	unsigned int i;
 	size_t name;
 
-	if (opt->mode && mode_word_parse(opt->mode, &mode, why))
+	if (opt->mode && mode_word_parse(opt->mode, TIER_KIND_BOTH, &mode, why))
 		return NULL;
 	if (tier_mode_kind(mode) != tier_mode_kind(sb->mode)) {
 		text_why(why, 0, "mode %s does not go with these metadata, which are those of a %s: format makes new ones",

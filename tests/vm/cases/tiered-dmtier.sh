@@ -46,6 +46,19 @@ dd if=/dev/zero of="$WORK/mnt/pad" bs=1M count=1 conv=fsync status=none
 code 0 "which files would be lost with the SSD" sh -c "'$DMTIER' lost --force --tier 0 $META $WORK/mnt/noise $WORK/mnt/pad 2>/dev/null"
 like "$OUT" "^$WORK/mnt/noise" "the one that was moved there"
 code 8 "a file of which nothing can be said" dmt lost --force --tier 0 "$META" /proc/version
+truncate -s 8M "$WORK/other"
+mkdir -p "$WORK/mnt2"
+ok "another file system" sh -c "modprobe -q loop; mkfs.ext4 -q $WORK/other && mount -o loop $WORK/other $WORK/mnt2 && echo text >$WORK/mnt2/file && sync"
+code 8 "a file on it" dmt lost --force --tier 0 "$META" "$WORK/mnt2/file"
+like "$OUT" "mnt2/file is not on a file system on the tier device" "is refused"
+umount "$WORK/mnt2"
+code 16 "a tunable of a tier that is not there" dmt set t0 free_low.2 5
+like "$OUT" "free_low.2: there is no tier 2: they are 0 to 1" "and why"
+nok "the message, too" dmsetup message t0 0 set free_low.2 5
+ok "of one that is" dmsetup message t0 0 set free_low.1 4
+code 8 "status of what is not there" dmt status t0 nosuch
+like "$OUT" $'(^|\n)t0 +rw +tiered.*nosuch' "t0 has a line"
+is "$(grep -c '^nosuch' <<<"$OUT")" 0 "and it has none"
 code 0 "pin" dmt pin t0 "$first" 1
 code 0 "where" dmt where "$T0" "$first" 1
 like "$OUT" "$first +1 +0 +pinned" "pinned, by the path of the node"
@@ -98,6 +111,8 @@ ok "load" dmsetup load t0 "$WORK/table"
 ok "suspend" dmsetup suspend t0
 ok "resume" dmsetup resume t0
 is "$(dmsetup table t0 | grep -c tier_dev)" 0 "two tiers are left"
+is "$(dmsetup status --noflush t0 | grep -oE ' [0-9]+/[0-9]+ ' | head -n 1)" \
+	" $(($(tier 0 used) + $(tier 1 used)))/$(($(tier 0 slots) + $(tier 1 slots))) " "and their slots are all that count"
 ok "all is right" cmp -n $((200 * 65536)) "$T0" "$WORK/noise"
 code 0 "remove" dmt remove t0
 code 0 "check" dmt check "$HDD" "${TIERS[0]}" "$META"

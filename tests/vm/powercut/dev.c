@@ -332,7 +332,8 @@ static void start_one(int i)
 	dev_mem[i] = calloc(1, dev_room[i]);
 	d->fd = open(dev_paths[i], O_RDWR | O_CLOEXEC);
 	if (d->fd < 0)
-		die("%s: %s", dev_paths[i], strerror(errno));
+		die("%s: %s: it needs nbd, and runs in the virtual machine, by tests/vm/vmtap: see README", dev_paths[i],
+		    strerror(errno));
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv))
 		die("socketpair: %s", strerror(errno));
 	setsockopt(sv[0], SOL_SOCKET, SO_SNDBUF, &size, sizeof(size));

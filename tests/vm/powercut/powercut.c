@@ -307,6 +307,18 @@ static void random_cuts(u64 seed, u64 states, const char *only_mode)
 	       (unsigned long long)(seconds() - began), (unsigned long long)nr_failures);
 }
 
+static void usage(void)
+{
+	printf("usage: powercut [-b BLOCK-KIB] [-m MODE] [-n STATES] [-t SECONDS] [-s SEED] [-v]	random lives\n"
+	       "       powercut -x [-S SCRIPT,...] [-e STEP] [-k STATES] [-r RECOVERY] ...	scripts, cut after every STEPth request\n"
+	       "       powercut -T TIERS ...		a tiered device: random lives, or with -x its scripts\n"
+	       "       powercut -F			what a power cut costs\n"
+	       "       powercut -D [-n STATES]		damaged metadata\n"
+	       "       powercut -l			lists the scripts; needs no devices\n"
+	       "  -c PERCENT and -p CUTS: states that dmtier check looks at, cuts judged on paper; -f N: failures until it ends\n"
+	       "It needs nbd, dm-switch and the modules, so it runs in the virtual machine: see README beside its source.\n");
+}
+
 /* is it one of a list with commas? */
 static bool listed(const char *list, const char *name)
 {
@@ -319,6 +331,21 @@ static bool listed(const char *list, const char *name)
 	return false;
 }
 
+/* each name of a list with commas must be that of a script */
+static void check_scripts(const char *list)
+{
+	size_t n, i;
+
+	for (; *list; list += n + (list[n] == ',')) {
+		n = strcspn(list, ",");
+		for (i = 0; i < nr_scripts; i++)
+			if (strlen(script_name(i)) == n && !memcmp(list, script_name(i), n))
+				break;
+		if (i == nr_scripts)
+			die("there is no script '%.*s': powercut -l lists them", (int)n, list);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	u64 states = 300, limit = 3600, seed = 1, *zero;
@@ -328,7 +355,7 @@ int main(int argc, char **argv)
 	size_t i;
 	int c, status = 0;
 
-	while ((c = getopt(argc, argv, "b:m:n:t:s:c:f:p:xS:e:k:r:lFDvT:")) != -1)
+	while ((c = getopt(argc, argv, "hb:m:n:t:s:c:f:p:xS:e:k:r:lFDvT:")) != -1)
 		switch (c) {
 		case 'b':
 			block_kib = atoi(optarg);
@@ -387,9 +414,15 @@ int main(int argc, char **argv)
 		case 'v':
 			verbose = true;
 			break;
+		case 'h':
+			usage();
+			return 0;
 		default:
-			die("see the head of powercut.c");
+			usage();
+			return 2;
 		}
+	if (script)
+		check_scripts(script);
 	until = seconds() + limit;
 	tiers = nr_tiers;
 	if (nr_tiers)
