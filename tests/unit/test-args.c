@@ -289,6 +289,7 @@ static void test_accepted(void)
 	is(a.block_sectors, 128, "block size");
 	ok(!a.mode_given && a.mode == TIER_MODE_WRITEBACK, "writeback by default");
 	ok(!a.no_discard_passdown && !a.accept_changed_slow && !a.nr_tier_devs, "no features");
+	def.nr_devs = 2;
 	ok(!memcmp(&a.tunables, &def, sizeof(def)), "default tunables");
 	is_str(a.policy, "lru", "policy");
 	is(a.policy_argc, 0, "no policy arguments");
@@ -331,6 +332,7 @@ static void test_accepted_tiered(void)
 	tier_tunables_default(&def, TIER_KIND_TIERED);
 	ok(!parse(&a, DEVS " 128 1 tiered hotspot 0"), "two tiers");
 	ok(a.mode_given && a.mode == TIER_MODE_TIERED && !a.nr_tier_devs, "mode");
+	def.nr_devs = 2;
 	ok(!memcmp(&a.tunables, &def, sizeof(def)), "default tunables");
 	ok(!parse(&a, DEVS " 2048 17 tier_dev /dev/x free_low 0 free_high 1 sequential_landing 15 migration 86400 tiered "
 		  "tier_dev /dev/y yield_ms 60000 no_discard_passdown accept_changed_slow lru 0"), "four tiers");
