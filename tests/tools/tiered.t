@@ -115,6 +115,12 @@ dmtier_is 0 "taken in" table --feature accept_new_tier t0 t1 meta t2 new
 like "$OUT" "^0 $sectors tier .* 6 tiered tier_dev t2 tier_dev new accept_new_tier " "... with the length that it has"
 run "$DMTIER" table --feature accept_new_tier --grow t0 t1 meta t2 new
 like "$OUT" "^0 $((sectors + 462 * 128)) tier" "... or as long as it can be"
+cp t2 once
+meta_edit once header dev_uuid 7
+dmtier_is 8 "one that was a tier once" table t0 t1 meta t2 once
+like "$ERR" "once was a tier of this tiered device once.*accept_new_tier takes it in" "... and what takes it in"
+dmtier_is 0 "... taken in" table --feature accept_new_tier t0 t1 meta t2 once
+rm once
 dmtier_is 0 "one that is missing" table t0 - meta t2
 like "$OUT" "^0 $sectors tier t0 - meta 128 3 tiered tier_dev t2 " "... has a - in the line"
 dmtier_is 0 "all but one" table - t1 meta -
