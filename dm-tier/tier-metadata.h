@@ -94,9 +94,9 @@ int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_de
  * @why: message
  *
  * Whatever its generation is: tier_metadata_check_dev() looks at that.
- * Return: its index in the superblock; -ENODATA blank, -ENODEV foreign, -ESTALE foreign, or the tier without header that
- * others wrote to (not with @changed), -ENOENT of this tier device, but none of its devices (taken out, or about to be
- * taken in), -EIO.
+ * Return: its index in the superblock; -ENODATA blank, -ENODEV foreign, -ESTALE foreign, or the tier without header
+ * that others wrote to (not with @changed), -ENOENT of this tier device, but none of its devices (taken out, or about
+ * to be taken in), -EIO.
  */
 int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, bool changed, const char **why);
 
