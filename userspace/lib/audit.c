@@ -177,7 +177,7 @@ static int read_header(const struct bdev *dev, struct tier_dev_header *h, char *
 /* it may be one of the other devices of a tier device */
 static int no_metadata(const struct bdev *meta, char *why)
 {
-	struct tier_dev_header h;
+	struct tier_dev_header h = { };
 	char ignored[TEXT_LEN], uuid[37];
 
 	if (read_header(meta, &h, ignored))

@@ -366,7 +366,10 @@ int read_csv(struct input *in)
 	int at[NR_NAMES], r;
 	char *line;
 
-	r = input_no_device(in, "CSV") ?: input_line(in, &line);
+	r = input_no_device(in, "CSV");
+	if (r)
+		return r;
+	r = input_line(in, &line);
 	if (r <= 0)
 		return r;
 	separator = strchr(line, ',') ? "," : ";";
