@@ -114,7 +114,7 @@ check-debug:		## the virtual machines' tests on a kernel with KASAN, lockdep, km
 check-debug-on:
 	@$(MAKE) build
 	@$(TEST_ENV) TIER_SLOW=$(or $(TIER_SLOW),6) tests/run -t 86400 tests/debug \
-		$(filter-out tests/vm/60-newer-kernel.t tests/vm/harness-self.t,$(wildcard tests/vm/*.t))
+		$(filter-out tests/vm/60-newer-kernel.t,$(wildcard tests/vm/*.t))
 
 .PHONY: bench
 bench:			## dm-tier beside other caches, takes hours; WORKLOADS='A C': some; TRACES='FILE|DIRECTORY...' alone: the policies, on these

@@ -11,10 +11,9 @@
 load_modules
 
 combination writeback "clock2q" 64k
-combination writeback "hotspot" 4k
+combination writeback "seqbypass next hotspot" 4k
 combination writethrough "lru" 256k
 combination writearound "seqbypass next lru" 16k
 combination passthrough "builtin" 1m
-combination writeback "seqbypass next hotspot" 1m
 
 done_testing

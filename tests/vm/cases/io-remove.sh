@@ -11,7 +11,7 @@
 load_modules
 LIMIT=60
 rounds=${TIER_LONG:+24}
-rounds=${rounds:-3}
+rounds=${rounds:-2}
 modes=(writeback writethrough writearound)
 policies=("lru" "clock2q" "hotspot" "seqbypass next lru")
 len=$((32 * 2048))

@@ -15,7 +15,7 @@ exercise()
 
 	for mode in writeback writethrough; do
 		ok "$what: $mode" msg mode $mode
-		ok "$what: $mode: stress" "$IOSTRESS" run --seconds 3 --seed $RANDOM --lbs "$lbs" --hot 50 \
+		ok "$what: $mode: stress" "$IOSTRESS" run --seconds 2 --seed $RANDOM --lbs "$lbs" --hot 50 \
 			--max 256 --first "$first" --granule "$(st granule)" "$T0" "$WORK/state"
 		[ $mode = writeback ] || continue
 		ok "$what: flush" flush_all

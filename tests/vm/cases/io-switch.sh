@@ -7,7 +7,7 @@
 . "${0%/*}/../io-lib.sh"
 load_modules
 SECONDS_EACH=${SECONDS_EACH:-${TIER_LONG:+30}}
-SECONDS_EACH=${SECONDS_EACH:-4}
+SECONDS_EACH=${SECONDS_EACH:-3}
 
 modes=(writeback writethrough writearound passthrough)
 policies=("lru" "hotspot" "clock2q" "builtin" "seqbypass next lru" "seqbypass next clock2q")

@@ -3,7 +3,7 @@
 #
 # vmtap and vmrun notice what they are there to notice: cases that fail, hang or die, warnings and
 # panics of the kernel, power cuts.
-cd "$(dirname "$0")" || exit
+cd "$(dirname "$0")/../vm" || exit
 
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
