@@ -166,14 +166,15 @@ static int check_moves(struct tier *t, char *error)
 /* tiered mode: may this job be done? */
 static int check_exclusive(struct tier *t, const struct tier_message *m, char *error)
 {
+	struct tier_dev *settling = tier_settling(t);
 	u64 room;
 	int r = check_moves(t, error);
 
 	if (r)
 		return r;
-	if (tier_settling(t)) {
+	if (settling) {
 		scnprintf(error, TIER_ERROR_LEN, "nothing else is moved while tier %u is settled: keep %u ends that",
-			  (u32)(tier_settling(t) - t->devs), (u32)(tier_settling(t) - t->devs));
+			  tier_dev_index(t, settling), tier_dev_index(t, settling));
 		return -EPERM;
 	}
 	if (m->op != TIER_MSG_MOVE && m->op != TIER_MSG_EVACUATE)

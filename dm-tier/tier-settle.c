@@ -28,11 +28,6 @@
 
 #define STEP_MS		50	/* at a time */
 
-static u32 dev_index(struct tier *t, const struct tier_dev *d)
-{
-	return d - t->devs;
-}
-
 /* blocks that have a place on it: those below */
 static u64 nr_places(struct tier *t, const struct tier_dev *d)
 {
@@ -44,7 +39,7 @@ tier_slot_t tier_settle_place(struct tier *t, const struct tier_dev *d, tier_blo
 {
 	u64 b = tier_from_block(block);
 
-	return b < nr_places(t, d) ? tier_local_slot(&t->g, dev_index(t, d), b) : TIER_NO_SLOT;
+	return b < nr_places(t, d) ? tier_local_slot(&t->g, tier_dev_index(t, d), b) : TIER_NO_SLOT;
 }
 
 /* ---- the end of the device ---- */
@@ -52,7 +47,9 @@ tier_slot_t tier_settle_place(struct tier *t, const struct tier_dev *d, tier_blo
 /* sectors behind its last slot, that have data of the block behind the last one that has a place */
 static u32 tail_sectors(struct tier *t, const struct tier_dev *d)
 {
-	return d->nr_slots < t->g.nr_blocks ? t->g.devs[dev_index(t, d)].sectors & (t->g.block_sectors - 1) : 0;
+	u64 sectors = t->g.devs[tier_dev_index(t, d)].sectors;
+
+	return d->nr_slots < t->g.nr_blocks ? sectors & (t->g.block_sectors - 1) : 0;
 }
 
 /* granules of that block of which the device has something; 0: it has nothing of it */
@@ -164,7 +161,8 @@ static int copy_tail(struct tier *t, struct tier_dev *d, u32 *writes)
 	tier_dev_dirtied(d);
 	tier_hold_release(t, &hold);
 	if (r)
-		DMERR_LIMIT("%s: tier %u: its last %u sectors can't be written: error %d", t->name, dev_index(t, d), len, r);
+		DMERR_LIMIT("%s: tier %u: its last %u sectors can't be written: error %d", t->name,
+			    tier_dev_index(t, d), len, r);
 	return r;
 }
 
@@ -498,7 +496,7 @@ static bool finish(struct tier *t, struct tier_dev *d)
 	begin_pass(st, TIER_SETTLE_DONE);
 	WRITE_ONCE(st->left, st->nr_beyond);
 	if (!st->told && !st->nr_beyond) {
-		DMINFO("%s: tier %u is settled: after a stop it is a disk of its own", t->name, dev_index(t, d));
+		DMINFO("%s: tier %u is settled: after a stop it is a disk of its own", t->name, tier_dev_index(t, d));
 		tier_event(t);
 	}
 	st->told = !st->nr_beyond;

@@ -81,11 +81,11 @@ void tier_dev_error(struct tier *t, struct tier_dev *d, const char *what, sector
 			tier_set_health(t, TIER_HEALTH_DEGRADED, "too many errors of the fast device");
 		return;
 	}
-	DMERR_LIMIT("%s: tier %d: %s error, tier sector %llu", t->name, (int)(d - t->devs), what,
+	DMERR_LIMIT("%s: tier %u: %s error, tier sector %llu", t->name, tier_dev_index(t, d), what,
 		    (unsigned long long)sector);
 	if (many && !t->readonly && !xchg(&d->failing, true)) {
-		DMERR("%s: too many errors of tier %d: it gets nothing new for a minute", t->name,
-		      (int)(d - t->devs));
+		DMERR("%s: too many errors of tier %u: it gets nothing new for a minute", t->name,
+		      tier_dev_index(t, d));
 		tier_event(t);
 	}
 }

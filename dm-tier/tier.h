@@ -579,6 +579,11 @@ static inline bool tier_dev_missing(const struct tier_dev *d)
 	return !d->dm;
 }
 
+static inline u32 tier_dev_index(const struct tier *t, const struct tier_dev *d)
+{
+	return d - t->devs;
+}
+
 static inline struct tier_dev *tier_slot_device(struct tier *t, tier_slot_t slot)
 {
 	return &t->devs[tier_slot_dev(&t->g, slot)];

@@ -63,6 +63,9 @@ tier()
 # where FIRST COUNT		lines "first sectors tier pinned"
 where() { msg where "$1" "$2"; }
 
+# on_tier TIER FIRST COUNT	of these blocks of 64 KiB, how many are there
+on_tier() { where $(($2 * 128)) $(($3 * 128)) | awk -v t="$1" '$3 == t { n += $2 } END { print n / 128 + 0 }'; }
+
 no_jobs() { [ "$(st jobs)" = 0 ]; }
 check_tiers() { get_tiers && "$DMTIER" check "$SSD" "$HDD" "$META" "${TIERS[@]}"; }
 zeros() { cmp -n "$3" -i "$(($2 * 512)):0" "$1" /dev/zero; }	# DEVICE FIRST-SECTOR BYTES

@@ -25,7 +25,6 @@ touch_blocks()	# FIRST COUNT	so that hotspot's window sees several touches
 		sleep 0.05
 	done
 }
-on_tier() { where $(($2 * 128)) $(($3 * 128)) | awk -v t="$1" '$3 == t { n += $2 } END { print n / 128 + 0 }'; }	# TIER FIRST COUNT
 is_up() { [ "$(on_tier 0 "$1" "$2")" = "$2" ]; }
 rises() { touch_blocks "$@" && is_up "$@"; }
 used_at_most() { [ "$(tier "$1" used)" -le "$2" ]; }

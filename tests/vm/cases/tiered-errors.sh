@@ -16,9 +16,7 @@ head -c 4M /dev/urandom >"$NEW"
 write() { dd if="${3:-$WORK/noise}" of="$T0" bs=64k seek="$1" count="$2" oflag=direct conv=notrunc,fsync status=none; }	# BLOCK COUNT [FILE]
 right() { cmp -n $(($2 * 65536)) -i $(($1 * 65536)):"$((${4:-$1} * 65536))" "$T0" "${3:-$WORK/noise}"; }	# BLOCK COUNT [FILE AT]
 read_all() { dd if="$T0" of=/dev/null bs=64k skip="$1" count="$2" iflag=direct status=none; }
-on_tier() { where $(($2 * 128)) $(($3 * 128)) | awk -v t="$1" '$3 == t { n += $2 } END { print n / 128 + 0 }'; }	# TIER FIRST COUNT
 moved() { msg move "$1" $(($2 * 128)) $(($3 * 128)) && wait_until 60 no_jobs; }
-all_on() { [ "$(on_tier "$1" "$2" "$3")" = "$3" ]; }
 
 # blocks 0-31 on tier 0, 32-63 on 1, 64-95 on 2
 ok "create" new_tiers 64k "17 33 8 33" lru "migration off migration_rate 1000000 max_errors 1000000"
