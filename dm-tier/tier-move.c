@@ -56,13 +56,17 @@ static u32 free_soon(const struct tier_dev *d)
 /* demotion starts below this many free slots */
 static u32 low_water(struct tier *t, const struct tier_dev *d)
 {
-	return max_t(u32, d->kept, mult_frac((u64)d->nr_slots, tier_free_low(&t->tune, tier_dev_index(t, d)), 100));
+	u32 percent = tier_free_low(&t->tune, tier_dev_index(t, d));
+
+	return max_t(u32, d->kept, mult_frac((u64)d->nr_slots, percent, 100));
 }
 
 /* and ends here */
 static u32 high_water(struct tier *t, const struct tier_dev *d)
 {
-	return max_t(u32, d->kept + 1, mult_frac((u64)d->nr_slots, tier_free_high(&t->tune, tier_dev_index(t, d)), 100));
+	u32 percent = tier_free_high(&t->tune, tier_dev_index(t, d));
+
+	return max_t(u32, d->kept + 1, mult_frac((u64)d->nr_slots, percent, 100));
 }
 
 /* a tier with room for a block that leaves tier @from: the next slower one, else the next faster; or nr_devs */
