@@ -53,6 +53,7 @@ bool tier_flush_needed(struct tier *t, struct tier_dev *d)
 
 struct flush_io {
 	struct tier_dev *d;
+	bool acked;
 	struct completion *done;
 	atomic_t *pending;
 	blk_status_t status;
@@ -94,7 +95,7 @@ int tier_flush_devices(struct tier *t, u32 *failed)
 			f[i].d = NULL;
 			continue;
 		}
-		tier_dev_flush_begin(f[i].d);
+		f[i].acked = tier_dev_flush_begin(f[i].d);
 		bio = bio_alloc(f[i].d->dm->bdev, 0, REQ_OP_WRITE | REQ_PREFLUSH | REQ_SYNC, GFP_NOIO);
 		bio->bi_end_io = flush_end;
 		bio->bi_private = &f[i];
@@ -111,6 +112,9 @@ int tier_flush_devices(struct tier *t, u32 *failed)
 			continue;
 		r = blk_status_to_errno(f[i].status);
 		bad |= BIT(i);
+		/* what a fast device without dirty data has, the slow one has too */
+		if (f[i].acked && (tier_exclusive(t) || i || atomic64_read(&t->nr_dirty)))
+			WRITE_ONCE(t->lost, true);
 		if (tier_exclusive(t)) {
 			tier_dev_error(t, f[i].d, "flush", 0);
 			continue;
@@ -189,7 +193,7 @@ static int write_transaction(struct tier *t)
 	int r = tier_metadata_commit(t->md);
 
 	if (r)
-		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
+		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed, they need a check");
 	else
 		tier_count(t, TIER_STAT_COMMITS, 1);
 	return r;
@@ -305,6 +309,7 @@ static bool snapshot_slot(struct tier *t, tier_slot_t slot)
 		__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
 	sn->slot = slot;
 	sn->unsure = false;
+	sn->undone = false;
 	sn->rec.block = block;
 	sn->rec.valid = tier_slot_valid(&t->map, slot);
 	sn->rec.dirty = tier_slot_dirty(&t->map, slot);
@@ -391,6 +396,8 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 	u32 old;
 
 	lockdep_assert_held(&t->config_sem);
+	if (sn->undone)
+		return;
 	if (sn->move && written)
 		tier_move_committed(t, sn->move);
 	spin_lock_irqsave(&s->lock, flags);
@@ -406,7 +413,8 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 	}
 	tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_COMMITTING, 0);
 	if (written && !(old & TIER_SLOT_CHANGED))
-		tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_LOST, 0);
+		tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_LOST | TIER_SLOT_GONE |
+				       (tier_exclusive(t) ? 0 : TIER_SLOT_WRITTEN), 0);
 	if (!written) {
 		__tier_slot_changed(t, sn->slot);
 	} else if (!sn->rec.flags && !tier_slot_valid(&t->map, sn->slot) && !(old & TIER_SLOT_CHANGED)) {
@@ -475,6 +483,111 @@ static bool give_up_fast(struct tier *t)
 }
 
 /*
+ * A granule that becomes dirty again has a record that may call it clean: with the region's mark on the disk that is
+ * not believed after a crash.  Nothing is unmarked by this commit then: marks go last.
+ */
+static int mark_written(struct tier *t)
+{
+	u32 i;
+	int r = 0;
+
+	end_unmark(t, false);
+	for (i = 0; i < t->map.nr_slots; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+		u32 region;
+
+		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_WRITTEN))
+			continue;
+		region = tier_block_region(&t->g, tier_slot_block(&t->map, slot));
+		if (region < t->g.nr_regions && !t->regions[region].durable)
+			set_mark(t, region, true);
+		cond_resched();
+	}
+	tier_metadata_begin(t->md);
+	if (add_marks(t))
+		r = write_transaction(t);
+	if (r)
+		return r;
+	for (i = 0; i < t->g.nr_regions; i++) {
+		struct tier_region *reg = &t->regions[i];
+
+		if (reg->durable || !(t->intent[i / 64] >> (i % 64) & 1))
+			continue;
+		WRITE_ONCE(reg->used, true);
+		WRITE_ONCE(reg->durable, true);
+		WRITE_ONCE(t->nr_intents, t->nr_intents + 1);
+	}
+	return 0;
+}
+
+/*
+ * The slow device may not have what was written back since the last commit: what the fast device has of that is dirty
+ * again.  Return: 0, or an error if the fast device's copy of something is given up already.
+ */
+static int write_back_again(struct tier *t)
+{
+	int r = mark_written(t);
+	u32 i, nr = 0;
+
+	for (i = 0; !r && i < t->map.nr_slots; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+		tier_block_t block = tier_slot_block(&t->map, slot);
+		struct tier_stripe *s;
+		u32 flags;
+
+		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_WRITTEN))
+			continue;
+		s = tier_stripe(t, block);
+		spin_lock_irq(&s->lock);
+		flags = tier_slot_flags(&t->map, slot);
+		/* not marked: written back since that flush */
+		if (tier_map_lookup(&t->map, block) == slot && (flags & TIER_SLOT_WRITTEN) &&
+		    t->regions[tier_block_region(&t->g, block)].durable) {
+			u64 valid = tier_slot_valid(&t->map, slot);
+
+			if (flags & TIER_SLOT_GONE)
+				r = -EIO;
+			tier_slot_change_flags(&t->map, slot, TIER_SLOT_WRITTEN | TIER_SLOT_GONE, 0);
+			__tier_slot_update(t, slot, valid, valid);
+			nr++;
+		}
+		spin_unlock_irq(&s->lock);
+		cond_resched();
+	}
+	if (nr)
+		DMWARN_LIMIT("%s: flush of the slow device failed: %u blocks are dirty again", t->name, nr);
+	tier_wb_kick(t);
+	return r;
+}
+
+/*
+ * Flushes have failed: of what was written to these devices since the last one that succeeded nobody knows whether it
+ * is there, also if the next one succeeds.  Who wrote it is told (see map_flush()).  Data that were durable elsewhere
+ * before they were copied there are still in the other place, as long as no commit records the copy.
+ *
+ * Return: the devices; *@r is set if some of that can't be taken back, and nothing may be recorded then.
+ */
+static u32 look_at_doubts(struct tier *t, int *r)
+{
+	u32 devs = 0, i;
+
+	for (i = 0; i < t->nr_devs; i++) {
+		if (!READ_ONCE(t->devs[i].doubt) || !xchg(&t->devs[i].doubt, false))
+			continue;
+		devs |= BIT(i);
+		if (tier_exclusive(t))
+			*r = tier_moves_undo(t, i) ?: *r;
+		else if (i)
+			*r = write_back_again(t) ?: *r;
+		else
+			tier_drop_clean(t);
+	}
+	if (*r)
+		tier_set_health(t, TIER_HEALTH_RO, "a flush failed, and what was copied since the last one can't be copied again");
+	return devs;
+}
+
+/*
  * The old slot's end comes behind what an earlier snapshot of this transaction may have of it: the last entry of a
  * slot counts.
  */
@@ -505,9 +618,9 @@ static void leave_unsure(struct tier *t, u32 failed)
 /* 0 or an error; @lost: tiered mode: that of devices that could not be flushed, all else is committed */
 static int commit_changed(struct tier *t, enum unmark which, int *lost)
 {
+	u32 word = 0, failed, doubts, i;
 	bool more, again;
-	u32 word = 0, failed, i;
-	int r;
+	int r, doubt = 0;
 
 	*lost = 0;
 	WRITE_ONCE(t->commit_seq, t->commit_seq + 1);
@@ -520,17 +633,23 @@ static int commit_changed(struct tier *t, enum unmark which, int *lost)
 		trace_tier_commit(t->name, t->nr_snapshot);
 		r = tier_flush_devices(t, &failed);			/* 3 */
 		if (tier_exclusive(t)) {
-			leave_unsure(t, failed);
 			*lost = r ?: *lost;
 			r = 0;
 		}
-		again = give_up_fast(t);
+		doubts = look_at_doubts(t, &doubt);
+		if (tier_exclusive(t))
+			leave_unsure(t, failed);
+		again = give_up_fast(t) || (doubts & ~failed);
+		if (doubt) {
+			r = doubt;
+			again = false;
+		}
 		if (!r && !again) {
 			u32 n = 0;
 
 			tier_metadata_begin(t->md);
 			for (i = 0; i < t->nr_snapshot; i++) {
-				if (t->snapshot[i].unsure)
+				if (t->snapshot[i].unsure || t->snapshot[i].undone)
 					continue;
 				add_slot(t, &t->snapshot[i]);
 				n++;
@@ -609,6 +728,9 @@ void tier_commit_work(struct work_struct *work)
 	r = tier_health(t) >= TIER_HEALTH_RO ? -EIO :
 	    commit_changed(t, intent_look_due(t) ? UNMARK_IDLE : UNMARK_NONE, &lost);
 	WRITE_ONCE(t->commit_lost, lost);
+	/* they are told now what the next flush would have been */
+	if ((r || lost) && !list_empty(&flushes))
+		WRITE_ONCE(t->lost, false);
 	end_ios(&flushes, r ?: lost);					/* 6 */
 	end_ios(&commits, r ?: lost);
 	list_for_each_entry_safe(w, tmp, &waiters, list) {

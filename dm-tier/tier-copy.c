@@ -51,6 +51,7 @@ struct copy {
 	u32 nr_pages;
 	u32 nr_parts;
 	bool urgent;
+	int flush_errors;	/* of the device that is written, when that began */
 	atomic_t pending;
 	blk_status_t error;	/* of the I/O on the slow device */
 	u64 request;		/* granules that the caller asked for, in parts[caller_part] */
@@ -90,6 +91,7 @@ static struct copy *copy_new(struct tier *t, struct tier_io *io)
 	c->error = BLK_STS_OK;
 	c->request = 0;
 	c->urgent = false;
+	c->flush_errors = 0;
 	atomic_inc(&t->copies);
 	return c;
 }
@@ -269,7 +271,8 @@ static void release_parts(struct copy *c, bool filled)
 			     tier_fill_done(t->fill, tier_from_block(p->hold.block), spec);
 
 		spin_lock_irqsave(&s->lock, flags);
-		if (filled && !p->error)
+		/* after a flush that failed beside it nobody knows what has got there */
+		if (filled && !p->error && atomic_read(&t->fast->flush_errors) == c->flush_errors)
 			__tier_slot_update(t, p->slot, tier_slot_valid(&t->map, p->slot) | p->hold.mask,
 					   tier_slot_dirty(&t->map, p->slot));
 		else if (!tier_slot_valid(&t->map, p->slot))
@@ -326,6 +329,7 @@ static void write_fast(struct work_struct *work)
 		cancel_fill(c);
 		return;
 	}
+	c->flush_errors = atomic_read(&c->t->fast->flush_errors);
 	parts_io(c, REQ_OP_WRITE | (c->io ? 0 : REQ_BACKGROUND), end_fill);
 }
 
@@ -678,6 +682,10 @@ static void end_write_back(struct work_struct *work)
 		}
 		spin_lock_irqsave(&s->lock, flags);
 		written &= ~p->hold.poison;
+		if (atomic_read(&t->slow->flush_errors) != c->flush_errors)
+			written = 0;	/* it may have thrown them away; next time */
+		if (written)
+			tier_slot_change_flags(&t->map, p->slot, 0, TIER_SLOT_WRITTEN);
 		__tier_slot_update(t, p->slot, tier_slot_valid(&t->map, p->slot),
 				   tier_slot_dirty(&t->map, p->slot) & ~written);
 		__tier_hold_release(s, &p->hold);
@@ -718,6 +726,7 @@ static void write_slow(struct work_struct *work)
 	bio = buffer_bio(c, t->slow->dm->bdev, REQ_OP_WRITE | (c->urgent ? 0 : REQ_BACKGROUND), 0, c->sectors);
 	bio->bi_iter.bi_sector = c->start;
 	bio->bi_end_io = write_slow_end;
+	c->flush_errors = atomic_read(&t->slow->flush_errors);
 	submit_bio_noacct(bio);
 }
 

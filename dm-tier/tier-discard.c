@@ -123,7 +123,7 @@ static void drop_in_block(struct tier *t, tier_block_t block, u64 start, u64 end
 		u64 valid = tier_slot_valid(&t->map, slot), dirty = tier_slot_dirty(&t->map, slot);
 		u64 drop = dirty_too ? mask : mask & ~dirty;
 
-		__tier_slot_update(t, slot, valid & ~drop, dirty & ~drop);
+		__tier_slot_replaced(t, slot, valid & ~drop, dirty & ~drop, dirty_too ? drop : 0);
 	}
 	__tier_hold_release(s, &w.hold);
 unlock:
@@ -176,7 +176,7 @@ static int pass_down(struct tier *t, const struct tier_io *io)
 	if (tier_exclusive(t) || !t->discard_passdown || !bdev_max_discard_sectors(bdev))
 		return 0;
 	r = blkdev_issue_discard(bdev, io->start, io->sectors, GFP_NOIO);
-	tier_dev_dirtied(t->slow);
+	tier_dev_acked(t->slow);
 	return r == -EOPNOTSUPP ? 0 : r;
 }
 

@@ -67,7 +67,8 @@ void __tier_slot_changed(struct tier *t, tier_slot_t slot)
 	atomic_inc(&t->nr_changed);
 }
 
-void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
+/* @replaced: granules of which nobody needs what is on the slow device: all of it has been written anew or discarded */
+void __tier_slot_replaced(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty, u64 replaced)
 {
 	u64 old_valid = tier_slot_valid(&t->map, slot);
 	u64 old_dirty = tier_slot_dirty(&t->map, slot);
@@ -82,9 +83,13 @@ void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 		return;
 	}
 	tier_slot_set_granules(&t->map, slot, valid, dirty);
+	if (tier_exclusive(t))
+		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_WRITTEN);
 	__tier_settle_grew(t, tier_slot_block(&t->map, slot), valid & ~old_valid);
 	if (old_valid & ~valid)
 		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_LOST);
+	if ((old_valid & ~valid & ~replaced) && (tier_slot_flags(&t->map, slot) & TIER_SLOT_WRITTEN))
+		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_GONE);
 	diff = (int)hweight64(dirty) - (int)hweight64(old_dirty);
 	if (diff)
 		atomic64_add(diff, &t->nr_dirty);
@@ -105,6 +110,11 @@ void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 		atomic64_dec(&t->unwritable);
 	}
 	__tier_slot_changed(t, slot);
+}
+
+void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
+{
+	__tier_slot_replaced(t, slot, valid, dirty, 0);
 }
 
 void __tier_slot_pin(struct tier *t, tier_slot_t slot, bool pin)
@@ -1088,12 +1098,12 @@ static int finish(struct tier_io *io, blk_status_t *status)
 	if (write && tier_exclusive(t)) {
 		/* what failed is not acknowledged */
 		if (!failed && !(io->flags & TIER_IO_FAST_FUA))
-			tier_dev_dirtied(&t->devs[io->dev]);
+			tier_dev_acked(&t->devs[io->dev]);
 	} else if (write) {
 		if (io->fast && !(io->flags & TIER_IO_FAST_FUA))
-			tier_dev_dirtied(t->fast);
+			tier_dev_acked(t->fast);
 		if ((io->fast != io->mask || (io->flags & TIER_IO_BOTH)) && !(io->flags & TIER_IO_FUA))
-			tier_dev_dirtied(t->slow);
+			tier_dev_acked(t->slow);
 	}
 	spin_lock_irqsave(&s->lock, flags);
 	*status = io->fast_error ?: io->slow_error;
@@ -1103,9 +1113,11 @@ static int finish(struct tier_io *io, blk_status_t *status)
 		u64 valid = tier_slot_valid(&t->map, io->slot);
 		u64 dirty = tier_slot_dirty(&t->map, io->slot);
 
+		if (write && tier_exclusive(t))
+			tier_slot_change_flags(&t->map, io->slot, 0, TIER_SLOT_WRITTEN);
 		*status = write ? __settle_write(io, &valid, &dirty, &again) :
 				  __settle_read(io, &valid, &dirty, &again);
-		__tier_slot_update(t, io->slot, valid, dirty);
+		__tier_slot_replaced(t, io->slot, valid, dirty, write && !io->slow_error ? io->full : 0);
 		/* nothing landed after all: let the commit give the slot back */
 		if (!valid)
 			__tier_slot_changed(t, io->slot);
@@ -1197,6 +1209,8 @@ int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error)
 		return finish(io, error);
 	case TIER_ROUTE_FLUSH:
 		tier_dev_flush_end(&t->devs[io->dev], *error);
+		if (*error)
+			tier_commit_kick(t, true);	/* it sees to what may be lost */
 		return DM_ENDIO_DONE;
 	default:
 		return DM_ENDIO_DONE;

@@ -17,7 +17,7 @@ static int set_mode(struct tier *t, enum tier_mode mode)
 	WRITE_ONCE(t->mode, mode);
 	percpu_up_write(&t->config_sem);
 	if (tier_metadata_set_mode(t->md, mode))
-		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
+		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed, they need a check");
 	tier_wb_kick(t);
 	tier_event(t);
 	return 0;
@@ -53,6 +53,9 @@ static int set_tunable(struct tier *t, const char *key, const char *value, char 
 	tier_set_reserve(t);
 	t->round_over = false;
 	percpu_up_write(&t->config_sem);
+	/* it may wait for longer than it is to now */
+	if (!strcmp(key, "commit_ms") && !READ_ONCE(t->stopping))
+		mod_delayed_work(t->bg_wq, &t->commit_timer, 0);
 	if (tier_exclusive(t))
 		tier_move_kick(t);
 	else
@@ -473,6 +476,7 @@ static bool job_goes_on(struct tier *t, struct tier_job *job)
 	if (job->op != TIER_MSG_DEMOTE || job->pass)
 		return false;
 	if (!atomic_read(&t->wb_inflight)) {
+		tier_commit_wait(t);	/* if that fails, some can't be given up */
 		job->pass = 1;
 		job->next = job->first;
 	}
@@ -594,6 +598,7 @@ static tier_block_t find_dirty(struct tier *t, const struct tier_message *m)
 static int invalidate_range(struct tier *t, const struct tier_message *m, char *error)
 {
 	tier_block_t block = find_dirty(t, m);
+	int r;
 
 	lockdep_assert_held(&t->life_mutex);
 	if (block != TIER_NO_BLOCK) {
@@ -601,6 +606,12 @@ static int invalidate_range(struct tier *t, const struct tier_message *m, char *
 			  "the block at sector %llu holds dirty data: flush first; nothing was invalidated",
 			  (unsigned long long)tier_block_sector(t, block));
 		return -EBUSY;
+	}
+	/* first what was written back becomes durable */
+	r = tier_commit_wait(t);
+	if (r) {
+		scnprintf(error, TIER_ERROR_LEN, "what was written back can't be made durable (error %d); nothing was invalidated", r);
+		return r;
 	}
 	tier_drop_range(t, m->first, m->first + m->count, false);
 	return tier_commit_wait(t);
@@ -612,7 +623,7 @@ static int set_dev_flag(struct tier *t, u32 tier, u32 flag, bool set)
 	int r = tier_metadata_set_dev_flags(t->md, tier, flag, set ? flag : 0);
 
 	if (r)
-		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed");
+		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed, they need a check");
 	return r;
 }
 

@@ -30,6 +30,7 @@
 /* tier_move.failed */
 #define MOVE_READ_FAILED	BIT(0)
 #define MOVE_WRITE_FAILED	BIT(1)
+#define MOVE_DOUBTFUL		BIT(2)	/* a flush failed meanwhile */
 
 /* ---- tiers ---- */
 
@@ -257,15 +258,19 @@ static void tell_failed(struct tier *t, const struct tier_move *m)
 		from->type->victim_kept(from, m->hold.block, tier_slot_number(t, m->from));
 }
 
-static void tell_moved(struct tier *t, const struct tier_move *m)
+static void tell_policies(struct tier *t, const struct tier_move *m, enum tier_removal why)
 {
 	struct tier_policy *from = t->devs[m->from_dev].policy, *to = t->devs[m->to_dev].policy;
 
 	if (from)
-		from->type->removed(from, m->hold.block, tier_slot_number(t, m->from),
-				    m->cause == TIER_MOVE_DEMOTE ? TIER_REMOVED_EVICTED : TIER_REMOVED_INVALID);
+		from->type->removed(from, m->hold.block, tier_slot_number(t, m->from), why);
 	if (to)
 		to->type->inserted(to, m->hold.block, tier_slot_number(t, m->to), NULL);
+}
+
+static void tell_moved(struct tier *t, const struct tier_move *m)
+{
+	tell_policies(t, m, m->cause == TIER_MOVE_DEMOTE ? TIER_REMOVED_EVICTED : TIER_REMOVED_INVALID);
 	if (m->from_dev == m->to_dev)
 		return;
 	tier_dev_count(&t->devs[m->from_dev], TIER_DEV_MOVES_OUT);
@@ -279,9 +284,21 @@ static void tell_moved(struct tier *t, const struct tier_move *m)
 	}
 }
 
+/* the block, whose slot had these flags, is counted where it is now */
+static void moved(struct tier *t, const struct tier_move *m, u32 flags)
+{
+	atomic_dec(&t->devs[m->from_dev].used);
+	atomic_inc(&t->devs[m->to_dev].used);
+	if (flags & TIER_SLOT_PINNED) {
+		atomic_dec(&t->devs[m->from_dev].pinned);
+		atomic_inc(&t->devs[m->to_dev].pinned);
+	}
+}
+
 /* the block is in its new slot.  Stripe locked */
 static void __switch(struct tier *t, struct tier_move *m)
 {
+	struct tier_dev *to = &t->devs[m->to_dev];
 	tier_block_t block = m->hold.block;
 	u64 valid = tier_slot_valid(&t->map, m->from);
 	u32 flags = tier_slot_flags(&t->map, m->from);
@@ -293,19 +310,35 @@ static void __switch(struct tier *t, struct tier_move *m)
 	spin_lock(&t->move_lock);
 	list_add_tail(&m->list, &t->switched);
 	WRITE_ONCE(t->nr_switched, t->nr_switched + 1);
+	/* look_at_doubts() may just have been there; move_done() has looked before */
+	if (atomic_read(&to->flush_errors) != m->flush_errors)
+		WRITE_ONCE(to->doubt, true);
 	spin_unlock(&t->move_lock);
 	__tier_slot_changed(t, m->to);
 	/* what is to be recorded of the old slot is recorded with the new one; a snapshot passes it by */
 	if (flags & TIER_SLOT_CHANGED)
 		atomic_dec(&t->nr_changed);
-	atomic_dec(&t->devs[m->from_dev].used);
-	atomic_inc(&t->devs[m->to_dev].used);
-	if (flags & TIER_SLOT_PINNED) {
-		atomic_dec(&t->devs[m->from_dev].pinned);
-		atomic_inc(&t->devs[m->to_dev].pinned);
-	}
+	moved(t, m, flags);
 	if (m->cause != TIER_MOVE_SETTLE)
 		tier_settle_again(t);
+}
+
+/* a move that no commit has recorded, turned round: the block is in its old slot again, as it was.  Stripe locked */
+static void __switch_back(struct tier *t, struct tier_move *m)
+{
+	tier_block_t block = m->hold.block;
+	u64 valid = tier_slot_valid(&t->map, m->from);
+	u32 flags = tier_slot_flags(&t->map, m->from);
+
+	tier_assert_locked(t, block);
+	tier_map_remove(&t->map, m->from);
+	tier_map_insert(&t->map, m->to, block, flags & TIER_SLOT_PINNED);
+	tier_slot_set_granules(&t->map, m->to, valid, valid);
+	__tier_slot_changed(t, m->to);
+	if (flags & TIER_SLOT_CHANGED)
+		atomic_dec(&t->nr_changed);
+	moved(t, m, flags);
+	tier_settle_again(t);
 }
 
 static void move_end(struct tier *t, bool by_hand)
@@ -332,12 +365,15 @@ static void move_done(struct work_struct *work)
 	struct tier_move *m = container_of(work, struct tier_move, work);
 	struct tier *t = m->t;
 	struct tier_stripe *s = tier_stripe(t, m->hold.block);
-	bool failed = m->failed, by_hand = m->cause == TIER_MOVE_HAND;
+	bool failed, by_hand = m->cause == TIER_MOVE_HAND;
 
 	tier_dev_dirtied(&t->devs[m->to_dev]);
-	if (failed)
+	if (m->failed)
 		tier_dev_error(t, &t->devs[m->failed & MOVE_READ_FAILED ? m->from_dev : m->to_dev], "move",
 			       tier_block_sector(t, m->hold.block));
+	if (atomic_read(&t->devs[m->to_dev].flush_errors) != m->flush_errors)
+		m->failed |= MOVE_DOUBTFUL;
+	failed = m->failed;
 	percpu_down_read(&t->config_sem);
 	/* before the slots change, and nobody else can be told of them */
 	if (failed)
@@ -387,6 +423,7 @@ static void copy(struct tier_move *m, u64 valid)
 		.count = end - first,
 	};
 
+	m->flush_errors = atomic_read(&t->devs[m->to_dev].flush_errors);
 	dm_kcopyd_copy(t->kcopyd, &from, 1, &to, 0, copied, m);
 }
 
@@ -570,6 +607,95 @@ void tier_move_committed(struct tier *t, struct tier_move *m)
 	list_add(&m->list, &t->leaving);
 	spin_unlock_irq(&t->move_lock);
 	tier_move_kick(t);
+}
+
+/* the block goes back to its old slot; false: it was written or discarded in the new one, or is being so */
+static bool undo(struct tier *t, struct tier_move *m)
+{
+	struct tier_stripe *s = tier_stripe(t, m->hold.block);
+	bool held;
+
+	percpu_down_read(&t->config_sem);
+	spin_lock_irq(&s->lock);
+	held = !(tier_slot_flags(&t->map, m->to) & TIER_SLOT_WRITTEN) && __tier_hold_try(s, &m->hold);
+	spin_unlock_irq(&s->lock);
+	if (held) {
+		atomic_dec(&t->devs[m->from_dev].leaving);
+		swap(m->from, m->to);
+		swap(m->from_dev, m->to_dev);
+		atomic_inc(&t->devs[m->from_dev].leaving);
+		tell_policies(t, m, TIER_REMOVED_INVALID);
+		spin_lock_irq(&s->lock);
+		__switch_back(t, m);
+		__tier_hold_release(s, &m->hold);
+		spin_unlock_irq(&s->lock);
+	}
+	percpu_up_read(&t->config_sem);
+	if (held)
+		tier_move_committed(t, m);	/* what was its new slot becomes free as an old one does */
+	return held;
+}
+
+/* one to this device that is not in the commit under way; off the list, or NULL */
+static struct tier_move *take_switched(struct tier *t, u32 dev)
+{
+	struct tier_move *m, *found = NULL;
+
+	spin_lock_irq(&t->move_lock);
+	list_for_each_entry(m, &t->switched, list)
+		if (m->to_dev == dev) {
+			found = m;
+			list_del_init(&m->list);
+			break;
+		}
+	spin_unlock_irq(&t->move_lock);
+	return found;
+}
+
+/**
+ * tier_moves_undo() - a device may have lost what was written to it: moves there that no commit has recorded never were
+ * @t: target
+ * @dev: number of the device
+ *
+ * Context: commit thread, with a snapshot.
+ * Return: 0, or -EIO if some block was written to or discarded since; nothing may be recorded then.
+ */
+int tier_moves_undo(struct tier *t, u32 dev)
+{
+	u32 i, nr = 0;
+	int r = 0;
+
+	for (i = 0; i < t->nr_snapshot; i++) {
+		struct tier_snapshot *sn = &t->snapshot[i];
+
+		if (!sn->move || sn->move->to_dev != dev)
+			continue;
+		if (!undo(t, sn->move)) {
+			r = -EIO;
+			continue;
+		}
+		sn->move = NULL;
+		sn->undone = true;
+		nr++;
+	}
+	while (!r) {
+		struct tier_move *m = take_switched(t, dev);
+
+		if (!m)
+			break;
+		if (undo(t, m)) {
+			nr++;
+			continue;
+		}
+		spin_lock_irq(&t->move_lock);
+		list_add(&m->list, &t->switched);
+		spin_unlock_irq(&t->move_lock);
+		r = -EIO;
+	}
+	if (nr)
+		DMWARN_LIMIT("%s: flush of tier %u failed: %u blocks that were moved there are in their old places again",
+		       t->name, dev, nr);
+	return r;
 }
 
 /* old slots that were still read when their move was committed; true: some still are */

@@ -27,8 +27,9 @@ bool __tier_slot_evict(struct tier *t, tier_slot_t slot, tier_block_t block)
 	u32 flags = tier_slot_flags(&t->map, slot);
 
 	tier_assert_locked(t, block);
+	/* written back: if the flush of that fails, it is the only copy */
 	if (!(flags & TIER_SLOT_MAPPED) || tier_slot_block(&t->map, slot) != block ||
-	    (flags & (TIER_SLOT_PINNED | TIER_SLOT_EVICTED)) ||
+	    (flags & (TIER_SLOT_PINNED | TIER_SLOT_EVICTED | TIER_SLOT_WRITTEN)) ||
 	    tier_slot_dirty(&t->map, slot) || __tier_block_busy(tier_stripe(t, block), block))
 		return false;
 	tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_EVICTED);
@@ -57,11 +58,16 @@ static enum tier_verdict take(void *context, tier_slot_t slot)
 	unsigned long flags;
 
 	spin_lock_irqsave(&s->lock, flags);
-	if (__tier_slot_evict(t, slot, block))
+	if (__tier_slot_evict(t, slot, block)) {
 		verdict = TIER_VICTIM_TAKE;
-	else if (tier_slot_block(&t->map, slot) == block && tier_slot_dirty(&t->map, slot) &&
-		 !(tier_slot_flags(&t->map, slot) & TIER_SLOT_WB_FAILED))
-		__want_clean(t, slot);
+	} else if (tier_slot_block(&t->map, slot) == block) {
+		u32 state = tier_slot_flags(&t->map, slot);
+
+		if (tier_slot_dirty(&t->map, slot) && !(state & TIER_SLOT_WB_FAILED))
+			__want_clean(t, slot);
+		else if (state & TIER_SLOT_WRITTEN)
+			t->want_commit = true;
+	}
 	spin_unlock_irqrestore(&s->lock, flags);
 	return verdict;
 }
@@ -88,11 +94,11 @@ void tier_reclaim_slot(struct tier *t, tier_slot_t slot, bool demote)
 void tier_reclaim_work(struct work_struct *work)
 {
 	struct tier *t = container_of(work, struct tier, reclaim_work);
-	bool any = false;
 	int need;
 
 	if (READ_ONCE(t->stopping) || tier_health(t) >= TIER_HEALTH_RO)
 		return;
+	t->want_commit = false;
 	for (;;) {
 		tier_slot_t slot;
 		bool took;
@@ -105,10 +111,10 @@ void tier_reclaim_work(struct work_struct *work)
 		percpu_up_read(&t->config_sem);
 		if (!took)
 			break;
-		any = true;
+		t->want_commit = true;
 		cond_resched();
 	}
-	if (any)
+	if (t->want_commit)
 		tier_commit_kick(t, true);
 	if (need > 0 && READ_ONCE(t->nr_want_clean))
 		tier_wb_kick(t);

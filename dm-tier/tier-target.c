@@ -42,7 +42,7 @@ void tier_set_health(struct tier *t, enum tier_health health, const char *why)
 {
 	static const char * const what[] = {
 		[TIER_HEALTH_DEGRADED] = "degraded: the fast device gets nothing new",
-		[TIER_HEALTH_RO] = "read-only, the metadata need a check",
+		[TIER_HEALTH_RO] = "read-only",
 		[TIER_HEALTH_FAIL] = "failed",
 	};
 	int old = atomic_read(&t->health);

@@ -113,8 +113,11 @@ struct tier_dev_stats {
  * @sectors: size
  * @dirtied: acknowledged writes may be in its volatile cache.  Set after a write has completed and before
  *	it is acknowledged; cleared before a flush is sent
+ * @acked: and these are not only copies of ours.  Likewise
  * @flushes_begun: flushes sent; one is counted before it clears dirtied
  * @flushes_ended: those of them that are over; one that failed sets dirtied before it is counted
+ * @flush_errors: those that failed.  Counted before doubt is set
+ * @doubt: one failed: the device may have thrown away what it had not written.  Cleared by the commit that sees to it
  * @inflight: foreground requests under way (not on the first device)
  * @last: jiffies of the last foreground request (not on the first device)
  *
@@ -140,8 +143,11 @@ struct tier_dev {
 	struct dm_dev *dm;
 	sector_t sectors;
 	bool dirtied;
+	bool acked;
 	atomic_t flushes_begun;
 	atomic_t flushes_ended;
+	atomic_t flush_errors;
+	bool doubt;
 	atomic_t inflight;
 	unsigned long last;
 
@@ -267,6 +273,7 @@ struct tier_snapshot {
 	struct tier_record rec;
 	struct tier_move *move;
 	bool unsure;	/* its device could not be flushed: not in this commit */
+	bool undone;	/* the block is in its old slot again */
 };
 
 /* A range job: work on a range of blocks in the background */
@@ -320,6 +327,7 @@ enum tier_move_cause {
  * @to_dev: device of @to
  * @cause: enum tier_move_cause
  * @failed: read and write errors of the copy, as kcopyd tells
+ * @flush_errors: of the device of @to, when the copy began
  */
 struct tier_move {
 	struct list_head list;
@@ -332,6 +340,7 @@ struct tier_move {
 	u8 to_dev;
 	u8 cause;
 	u8 failed;
+	int flush_errors;
 };
 
 /* what tier-settle.c is at */
@@ -395,7 +404,7 @@ struct tier {
 	bool loaded;			/* metadata are in core */
 	bool live;			/* between resume and suspend */
 	bool stopping;			/* no new background work */
-	bool lost;			/* the table before has lost acknowledged writes: the next flush fails */
+	bool lost;			/* acknowledged writes may be lost, and nobody was told: the next flush fails */
 
 	struct tier_dev devs[TIER_MAX_DEVS];	/* data devices, fastest first */
 	u32 nr_devs;
@@ -510,6 +519,7 @@ struct tier {
 	spinlock_t want_lock;		/* guards want_clean and nr_want_clean */
 	u32 want_clean[TIER_WANT_CLEAN];	/* slots that the reclaimer wants clean */
 	u32 nr_want_clean;
+	bool want_commit;		/* reclaim_work: what it wants has to be committed first */
 	u64 want_blocks[TIER_WANT_CLEAN];	/* wb_work only */
 	struct mutex job_mutex;		/* guards jobs */
 	struct list_head jobs;
@@ -648,20 +658,36 @@ static inline void tier_dev_dirtied(struct tier_dev *d)
 		WRITE_ONCE(d->dirtied, true);
 }
 
-/* call before a flush is sent; see tier_flush_needed() */
-static inline void tier_dev_flush_begin(struct tier_dev *d)
+/* the same, of requests of others: they are to know if a flush fails */
+static inline void tier_dev_acked(struct tier_dev *d)
 {
+	if (!READ_ONCE(d->acked))
+		WRITE_ONCE(d->acked, true);
+	tier_dev_dirtied(d);
+}
+
+/* call before a flush is sent; see tier_flush_needed().  Return: is it for acknowledged requests of others? */
+static inline bool tier_dev_flush_begin(struct tier_dev *d)
+{
+	bool acked;
+
 	atomic_inc(&d->flushes_begun);
 	smp_mb__after_atomic();	/* pairs with tier_flush_needed() */
+	acked = xchg(&d->acked, false);
 	WRITE_ONCE(d->dirtied, false);
 	smp_mb();	/* pairs with tier_dev_dirtied(): who sees it still set has completed before the flush */
+	return acked;
 }
 
 /* call when a flush has completed, before its answer */
 static inline void tier_dev_flush_end(struct tier_dev *d, bool failed)
 {
-	if (failed)
+	if (failed) {
+		atomic_inc(&d->flush_errors);
+		smp_mb__after_atomic();	/* pairs with xchg() in look_at_doubts() */
+		WRITE_ONCE(d->doubt, true);
 		tier_dev_dirtied(d);
+	}
 	smp_mb__before_atomic();	/* pairs with tier_flush_needed() */
 	atomic_inc(&d->flushes_ended);
 }
@@ -699,6 +725,7 @@ void tier_io_queue(struct tier *t, struct tier_io *io, struct list_head *list);
 void tier_io_complete(struct tier_io *io, blk_status_t status);
 void __tier_slot_changed(struct tier *t, tier_slot_t slot);
 void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty);
+void __tier_slot_replaced(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty, u64 replaced);
 void __tier_slot_pin(struct tier *t, tier_slot_t slot, bool pin);
 void __tier_slot_reuse(struct tier *t, tier_slot_t slot);
 tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block);
@@ -749,6 +776,7 @@ void tier_demote_slot(struct tier *t, u32 dev, tier_slot_t local);
 void tier_move_forget(struct tier *t);
 void tier_move_committed(struct tier *t, struct tier_move *m);
 void tier_move_again(struct tier *t, struct tier_move *m);
+int tier_moves_undo(struct tier *t, u32 dev);
 tier_slot_t tier_move_target(struct tier *t, tier_slot_t from);
 struct tier_move *tier_move_find(struct tier *t, tier_slot_t to);
 void tier_slot_freed(struct tier *t, tier_slot_t slot);

@@ -142,6 +142,88 @@ dev_ok ssd
 ok "and is tried again" dd if=/dev/zero of="$T0" bs=4k count=1 seek=41 oflag=direct conv=notrunc,fsync
 is "$(st health)" rw "health"
 
+# --- and the device has thrown away what was written since the last one ---
+throw_away() { dd if=/dev/zero of="$1" bs=64k seek=16 count=$((AREA / 128)) oflag=direct conv=notrunc,nocreat; }
+shifted() { cmp -n $((AREA * 512)) -i 1048576:0 "$1" "$WORK/data"; }
+write_shifted() { dd if="$WORK/data" of="$T0" bs=64k seek=16 count=$((AREA / 128)) oflag=direct conv=notrunc,nocreat; }
+head -c $((AREA * 512)) /dev/urandom >"$WORK/data"
+ok "create" new_tier 12 64 8 64k writeback lru "${quiet_line[@]}" "commit_ms 60000"
+ok "write" write_shifted
+ok "durably" sync "$T0"
+dirty=$(st dirty)
+dev_fail hdd flush
+klog_mark
+msg flush
+ok "data are written back, but not durably: the flush ends" wait_until 60 flush_ended
+is "$(st flush)" failed "and says it failed"
+is "$(st dirty)" "$dirty" "all is dirty again"
+like "$(klog)" "flush of the slow device failed: [0-9]+ blocks are dirty again" "the log says so"
+dev_ok hdd
+ok "the slow device has none of it" throw_away "$HDD"
+ok "a flush of those who have written nothing since succeeds" sync "$T0"
+ok "flush" flush_all
+ok "now the slow device has it" shifted "$HDD"
+ok "write" write_shifted
+ok "durably" sync "$T0"
+dev_fail hdd flush
+used=$(st used)
+ok "data are written back in the background" msg set idle_ms 1
+all_clean() { [ "$(st dirty)" = 0 ]; }
+ok "all of them" wait_until 60 all_clean
+ok "no commit for a while" msg set idle_ms 3600000
+ok "what was not written back durably is to be given up" msg demote 2048 $AREA
+jobs_over() { [ "$(st jobs)" = 0 ]; }
+ok "the job ends" wait_until 20 jobs_over
+is "$(st used)" "$used" "nothing was given up"
+is "$(st dirty)" "$dirty" "and all is dirty again"
+ok "data are written back again" msg set idle_ms 1
+ok "all of them" wait_until 60 all_clean
+ok "no commit for a while" msg set idle_ms 3600000
+nok "nothing of that is invalidated" msg invalidate 2048 $AREA
+like "$(klog | tail -n 3)" "what was written back can't be made durable" "and the log says why"
+is "$(st used)" "$used" "all is there"
+ok "data are written back again" msg set idle_ms 1
+ok "all of them" wait_until 60 all_clean
+ok "no commit for a while" msg set idle_ms 3600000
+dev_fail ssd read
+ok "the fast device's copy can't be read" one_read 256
+dev_ok ssd
+nok "flush" sync "$T0"
+is "$(st health)" ro "health: ro"
+nok "a write fails" one_write 0
+ok "remove" dmsetup remove t0
+dev_ok hdd
+ok "the slow device has none of it" throw_away "$HDD"
+ok "create" tier_up writeback lru "${quiet_line[@]}" "commit_ms 60000"
+ok "all is there" shifted "$T0"
+ok "flush" flush_all
+ok "also on the slow device" shifted "$HDD"
+# what is not flushed yet
+ok "commits in the background" msg set commit_ms 200
+ok "writethrough" set_mode writethrough
+dev_fail hdd flush
+ok "write" write_shifted
+ok "a read that changes records" one_read 20
+sleep 1
+dev_ok hdd
+nok "the next flush fails: what was written before may be lost" sync "$T0"
+ok "the second one succeeds" sync "$T0"
+# the fast device, with dirty data
+ok "create" new_tier 12 64 8 64k writeback lru "${quiet_line[@]}" "commit_ms 60000"
+ok "the slow device has data" dd if="$WORK/data" of="$HDD" bs=64k seek=16 oflag=direct conv=notrunc,nocreat
+ok "something is dirty" one_write 0
+dev_fail ssd flush
+ok "read" shifted "$T0"
+nok "a flush" sync "$T0"
+dev_ok ssd
+ok "the next one succeeds" sync "$T0"
+dropped() { [[ $(st used) == [01]/* ]]; }
+ok "clean copies are given up" wait_until 20 dropped
+ok "the fast device has none of them" dd if=/dev/zero of="$SSD" bs=64k seek=16 count=$((10 * 16)) oflag=direct conv=notrunc,nocreat
+ok "all is read from the slow device" shifted "$T0"
+ok "remove" dmsetup remove t0
+ok "create" new_tier 12 64 8 64k writethrough lru "${quiet_line[@]}"
+
 # --- too many errors of the fast device ---
 ok "limit" msg set max_errors 8
 ok "write" write_area
