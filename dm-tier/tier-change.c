@@ -33,6 +33,7 @@ static const struct tier_geometry *old_geometry(const struct change *c)
 static int match(struct change *c)
 {
 	struct tier *t = c->t;
+	u32 how = (t->accept_changed_slow ? TIER_FIND_CHANGED : 0) | (t->accept_new_tier ? 0 : TIER_FIND_LARGER);
 	const char *why;
 	u32 i;
 	int r;
@@ -41,7 +42,7 @@ static int match(struct change *c)
 		struct tier_change *tier = &c->tiers[i];
 
 		tier->sectors = t->devs[i].sectors;
-		r = tier_metadata_find_dev(c->md, t->devs[i].dm->bdev, t->accept_changed_slow, &why);
+		r = tier_metadata_find_dev(c->md, t->devs[i].dm->bdev, how, &why);
 		if (r >= 0) {
 			tier->was = r;
 			continue;

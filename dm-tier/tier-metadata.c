@@ -192,8 +192,8 @@ static const char *generation_problem(const struct tier_metadata *md, const stru
 		    "metadata are stale: the device has been active with newer ones");
 }
 
-/* A device without header: is it as it was at the last clean stop, if it was one, and else of its size? */
-static int check_headless(struct tier_metadata *md, u32 i, struct block_device *bdev, const char **why)
+/* A device without header: is it as it was at the last clean stop, if it was one, and else of its size, or has grown? */
+static int check_headless(struct tier_metadata *md, u32 i, struct block_device *bdev, bool larger, const char **why)
 {
 	const struct tier_fingerprint *was = &md->sb.fp[i];
 	u64 sectors = bdev_nr_sectors(bdev);
@@ -201,7 +201,9 @@ static int check_headless(struct tier_metadata *md, u32 i, struct block_device *
 	int r;
 
 	if (!(md->sb.flags & TIER_SB_CLEAN) || !was->sectors) {
-		if (sectors == tier_md_geometry(md)->devs[i].sectors)
+		u64 had = tier_md_geometry(md)->devs[i].sectors;
+
+		if (sectors == had || (larger && sectors > had))
 			return 0;
 		*why = "device has another size than the tier without header";
 		return -ENODEV;
@@ -233,7 +235,7 @@ int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_de
 		return -EINVAL;
 	}
 	if (!has_header(g, index))
-		return check_headless(md, index, bdev, why);
+		return check_headless(md, index, bdev, true, why);
 	r = read_dev_header(md, bdev, &h, why);
 	if (r)
 		return r;
@@ -247,16 +249,19 @@ int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_de
 }
 
 /* The device without header, if that is what it looks like; else -ESTALE or @r, which says why it is no other. */
-static int find_headless(struct tier_metadata *md, struct block_device *bdev, bool changed, int r)
+static int find_headless(struct tier_metadata *md, struct block_device *bdev, u32 how, int r)
 {
 	const struct tier_geometry *g = tier_md_geometry(md);
 	const char *ignored;
 	u32 i;
 
 	for (i = 0; i < g->nr_devs; i++) {
-		int looks = g->devs[i].flags & TIER_DEV_NO_HEADER ? check_headless(md, i, bdev, &ignored) : r;
+		int looks;
 
-		if (!looks || (looks == -ESTALE && changed))
+		if (!(g->devs[i].flags & TIER_DEV_NO_HEADER))
+			continue;
+		looks = check_headless(md, i, bdev, how & TIER_FIND_LARGER, &ignored);
+		if (!looks || (looks == -ESTALE && how & TIER_FIND_CHANGED))
 			return i;
 		if (looks == -ESTALE && r == -ENODEV)
 			r = looks;
@@ -264,7 +269,21 @@ static int find_headless(struct tier_metadata *md, struct block_device *bdev, bo
 	return r;
 }
 
-int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, bool changed, const char **why)
+/*
+ * Block 0 is another tier device's: the data of the tier without header may begin with that.  Its size alone does not
+ * tell: a tier of that other device may well be just as large.
+ */
+static int find_nested(struct tier_metadata *md, struct block_device *bdev, u32 how, const char **why)
+{
+	int r = find_headless(md, bdev, how & ~TIER_FIND_LARGER, -ENODEV);
+
+	*why = "device belongs to other metadata";
+	if (r >= 0 && !(md->sb.flags & TIER_SB_CLEAN) && !(how & TIER_FIND_CHANGED))
+		return -ESTALE;
+	return r;
+}
+
+int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, u32 how, const char **why)
 {
 	const struct tier_geometry *g = tier_md_geometry(md);
 	struct tier_dev_header h;
@@ -274,13 +293,11 @@ int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, 
 	*why = NULL;
 	r = read_dev_header(md, bdev, &h, why);
 	if (r == -ENODATA || r == -ENODEV)
-		return find_headless(md, bdev, changed, r);
+		return find_headless(md, bdev, how, r);
 	if (r)
 		return r;
-	if (memcmp(h.uuid, md->sb.uuid, sizeof(h.uuid))) {
-		*why = said(md, "fast device belongs to other metadata", "device belongs to other metadata");
-		return -ENODEV;
-	}
+	if (memcmp(h.uuid, md->sb.uuid, sizeof(h.uuid)))
+		return find_nested(md, bdev, how, why);
 	for (i = 0; i < g->nr_devs; i++)
 		if (has_header(g, i) && !memcmp(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid)))
 			return i;

@@ -285,6 +285,39 @@ int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *wh
 	return r ? r : compare_header(sb, &h, 0, ssd->path, why);
 }
 
+/* CRC32C of the first 64 KiB, as the fingerprint has it; false if it can't be read */
+static bool read_head_csum(const struct bdev *hdd, u32 *csum)
+{
+	u64 bytes = hdd->bytes < FINGERPRINT_HEAD ? hdd->bytes : FINGERPRINT_HEAD;
+	void *buf = bdev_alloc(FINGERPRINT_HEAD);
+	int r = bdev_read(hdd, buf, bytes, 0);
+
+	*csum = r ? 0 : crc32c(~0U, buf, bytes);
+	free(buf);
+	return !r;
+}
+
+/* as far as it can be told: of all that has a header, only what is as it was at the last stop */
+static int find_nested(const struct tier_sb *sb, const struct bdev *dev)
+{
+	const struct tier_geometry *g = &sb->geometry;
+	u32 i, csum;
+
+	for (i = 0; i < g->nr_devs; i++) {
+		const struct tier_fingerprint *fp = &sb->fp[i];
+
+		if (!(g->devs[i].flags & TIER_DEV_NO_HEADER))
+			continue;
+		if (!(sb->flags & TIER_SB_CLEAN) || !fp->sectors) {
+			if (dev->bytes / 512 == g->devs[i].sectors)
+				return (int)i;	/* the target asks for accept_changed_slow */
+		} else if (dev->bytes / 512 >= fp->sectors && read_head_csum(dev, &csum) && csum == fp->head) {
+			return (int)i;
+		}
+	}
+	return -ENODEV;
+}
+
 int audit_find_tier(const struct tier_sb *sb, const struct bdev *dev, char *why)
 {
 	const struct tier_geometry *g = &sb->geometry;
@@ -298,9 +331,12 @@ int audit_find_tier(const struct tier_sb *sb, const struct bdev *dev, char *why)
 		return text_why(why, r, "%s is no tier of a tiered device: it has no header", dev->path);
 	if (r)
 		return r;
-	if (memcmp(h.uuid, sb->uuid, sizeof(h.uuid)))
-		return text_why(why, -ENODEV, "%s belongs to another tier device, %s", dev->path,
-				text_uuid(h.uuid, theirs));
+	if (memcmp(h.uuid, sb->uuid, sizeof(h.uuid))) {
+		/* data that begin like a tier: a tier device on top of this one */
+		r = find_nested(sb, dev);
+		return r >= 0 ? r : text_why(why, r, "%s belongs to another tier device, %s", dev->path,
+					     text_uuid(h.uuid, theirs));
+	}
 	for (i = 0; i < g->nr_devs; i++)
 		if (!memcmp(h.dev_uuid, g->devs[i].uuid, sizeof(h.dev_uuid)))
 			break;
@@ -317,18 +353,6 @@ const char *audit_tier_name(const struct tier_geometry *g, u32 tier, char *uuid)
 	const struct tier_dev_geometry *d = &g->devs[tier];
 
 	return d->flags & TIER_DEV_NO_HEADER ? "without header" : text_uuid(d->uuid, uuid);
-}
-
-/* CRC32C of the first 64 KiB, as the fingerprint has it; false if it can't be read */
-static bool read_head_csum(const struct bdev *hdd, u32 *csum)
-{
-	u64 bytes = hdd->bytes < FINGERPRINT_HEAD ? hdd->bytes : FINGERPRINT_HEAD;
-	void *buf = bdev_alloc(FINGERPRINT_HEAD);
-	int r = bdev_read(hdd, buf, bytes, 0);
-
-	*csum = r ? 0 : crc32c(~0U, buf, bytes);
-	free(buf);
-	return !r;
 }
 
 /* no damage, but this is not the device; @which says so in short */

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# vmtap: timeout=600
+#
+# A disk that was taken over has no header: how it is known, also if another tier device lies on top, and if it has grown.
+# shellcheck source=../tiered-lib.sh
+. "${0%/*}/../tiered-lib.sh"
+load_modules
+
+dmt() { timeout 120 "$DMTIER" "$@"; }
+up() { dmt create "$@" t0 "$SSD" "$HDD" "$META"; }
+log() { klog | grep -cF -- "$1"; }
+right() { cmp -n $((8 << 20)) -i $((8 << 20)) "$T0" "$WORK/noise"; }
+DEVS=("ssd 12" "hdd 32" "meta 8")
+each() { local d; for d in "${DEVS[@]}"; do "$1" "/dev/mapper/${d% *}" "$WORK/crash.${d% *}" || return; done; }
+save() { dd if="$1" of="$2" bs=1M iflag=direct status=none; }
+restore() { dd if="$2" of="$1" bs=1M oflag=direct conv=notrunc,nocreat status=none; }
+
+setup_devs 12 32 8
+new_dev fast2 20
+new_dev meta2 8
+N1=/dev/mapper/n1 FAST2=/dev/mapper/fast2 META2=/dev/mapper/meta2
+head -c 32M /dev/urandom >"$WORK/noise"
+dd if="$WORK/noise" of="$HDD" bs=1M oflag=direct conv=notrunc,nocreat status=none
+code 0 "format" dmt format --mode tiered --take-data --block-size 64k "$SSD" "$HDD" "$META"
+code 0 "create" up --feature "migration off"
+
+# ---- another tier device on the whole of it ----
+code 0 "format a tiered device with this one as its first tier" dmt format --force --mode tiered --block-size 64k "$T0" "$FAST2" "$META2"
+code 0 "create" dmt create n1 "$T0" "$FAST2" "$META2"
+ok "write to it" dd if="$WORK/noise" of=$N1 bs=1M count=4 oflag=direct,sync conv=notrunc status=none
+n1_right() { cmp -n $((4 << 20)) $N1 "$WORK/noise"; }
+code 0 "remove the upper one" dmt remove n1
+code 0 "and the lower one" dmt remove t0
+code 0 "the lower one's disk begins like a tier of the upper one" dmt check --force "$SSD" "$HDD" "$META"
+unlike "$OUT" "belongs to another" "and is known all the same"
+code 0 "it starts" up --feature "migration off"
+code 0 "and the upper one" dmt create n1 "$T0" "$FAST2" "$META2"
+ok "all is right" n1_right
+LEN=$(blockdev --getsz "$T0")
+ok "a power cut" each save
+code 0 "remove the upper one" dmt remove n1
+code 0 "and the lower one" dmt remove t0
+nok "a disk of another tier device is not taken for it" dmsetup create t0 --table "0 $LEN tier $SSD $FAST2 $META 128 1 tiered lru 0"
+ok "the log says why" test "$(log "device belongs to other metadata")" -ge 1
+klog_mark
+ok "the power comes back" each restore
+nok "by its size alone it isn't known" up
+ok "the log says what would take it" test "$(log "accept_changed_slow starts all the same")" -ge 1
+code 0 "that does" up --feature "migration off accept_changed_slow"
+code 0 "and the upper one starts" dmt create n1 "$T0" "$FAST2" "$META2"
+ok "all is right" n1_right
+code 0 "remove the upper one" dmt remove n1
+code 0 "and the lower one" dmt remove t0
+
+# ---- it grows ----
+dd if="$WORK/noise" of="$HDD" bs=1M oflag=direct conv=notrunc,nocreat status=none
+DEVS=("ssd 12" "small 32" "meta 8")
+ok "the disk, shorter" dmsetup create small --table "0 $((24 << 11)) linear $HDD 0"
+HDD=/dev/mapper/small
+grow() { dmsetup suspend --noflush --nolockfs small && dmsetup load small --table "0 $1 linear /dev/mapper/hdd 0" && dmsetup resume small; }
+dd if=/dev/zero of="$SSD" bs=1M count=1 oflag=direct conv=notrunc,nocreat status=none
+code 0 "format" dmt format --force --mode tiered --take-data --block-size 64k "$SSD" "$HDD" "$META"
+code 0 "create" up --feature "migration off"
+len=$(blockdev --getsz "$T0")
+ok "right" right
+ok "it grows while in use" grow $((28 << 11))
+ok "a reload as it was" sh -c "dmsetup table t0 | dmsetup load t0 && dmsetup suspend --nolockfs t0 && dmsetup resume t0"
+is "$(tier 1 slots)" $((28 * 16)) "has more slots"
+ok "it grows again" grow $((30 << 11))
+ok "and the device with it" sh -c "$DMTIER table --grow --feature 'migration off' $SSD $HDD $META | dmsetup load t0 && dmsetup suspend --nolockfs t0 && dmsetup resume t0"
+ok "it is longer" test "$(blockdev --getsz "$T0")" -gt "$len"
+ok "right" right
+ok "a write" dd if="$WORK/noise" of="$T0" bs=64k seek=128 skip=128 count=4 oflag=direct,sync conv=notrunc status=none
+ok "a power cut" each save
+code 0 "remove" dmt remove t0
+ok "the power comes back" each restore
+ok "with a larger disk" grow $((32 << 11))
+code 0 "it starts read-only" up --readonly
+ok "right" right
+code 0 "remove" dmt remove t0
+code 0 "and else" up --feature "migration off"
+is "$(tier 1 slots)" $((32 * 16)) "with more slots"
+ok "right" right
+code 0 "remove" dmt remove t0
+code 0 "metadata" dmt check "$SSD" "$HDD" "$META"
+done_testing
