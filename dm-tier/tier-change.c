@@ -88,19 +88,24 @@ static int count_used(void *context, tier_slot_t slot, const struct tier_record 
 static int check_gone(const struct change *c)
 {
 	const struct tier_geometry *old = old_geometry(c);
+	char name[48];
 	u32 i;
 
 	for (i = 0; i < old->nr_devs; i++) {
 		if (!is_gone(c, i))
 			continue;
+		if (old->devs[i].flags & TIER_DEV_NO_HEADER)
+			strscpy(name, "without header", sizeof(name));
+		else
+			scnprintf(name, sizeof(name), "UUID %pUb", old->devs[i].uuid);
 		if (!(old->devs[i].flags & TIER_DEV_EVACUATE)) {
-			DMERR("%s: tier %u of so far (UUID %pUb) is not in the table: only one that was emptied may be left out (message evacuate %u)",
-			      c->t->name, i, old->devs[i].uuid, i);
+			DMERR("%s: tier %u of so far (%s) is not in the table: only one that was emptied may be left out (message evacuate %u)",
+			      c->t->name, i, name, i);
 			return -EBUSY;
 		}
 		if (c->used[i]) {
-			DMERR("%s: tier %u of so far (UUID %pUb) is not in the table, but %llu blocks are still on it: give it until it is empty",
-			      c->t->name, i, old->devs[i].uuid, c->used[i]);
+			DMERR("%s: tier %u of so far (%s) is not in the table, but %llu blocks are still on it: give it until it is empty",
+			      c->t->name, i, name, c->used[i]);
 			return -EBUSY;
 		}
 	}
