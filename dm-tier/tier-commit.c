@@ -107,7 +107,7 @@ int tier_flush_devices(struct tier *t, u32 *failed)
 	for (i = 0; i < t->nr_devs; i++) {
 		if (!f[i].d)
 			continue;
-		tier_dev_flush_end(f[i].d, f[i].status);
+		tier_dev_flush_end(t, f[i].d, f[i].status);
 		if (!f[i].status)
 			continue;
 		r = blk_status_to_errno(f[i].status);
@@ -483,15 +483,40 @@ static bool give_up_fast(struct tier *t)
 }
 
 /*
+ * Writes to the slow device are in doubt: where a mark says so, clean copies may differ from it for ever.  They go, durably
+ * before the marks do, for which this commit is not the one.
+ */
+static void drop_marked(struct tier *t)
+{
+	u32 i;
+
+	end_unmark(t, false);
+	for (i = 0; t->nr_intents && i < t->map.nr_slots; i++) {
+		tier_slot_t slot = tier_to_slot(i);
+		tier_block_t block = tier_slot_block(&t->map, slot);
+		struct tier_stripe *s;
+
+		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED) ||
+		    !t->regions[tier_block_region(&t->g, block)].durable)
+			continue;
+		s = tier_stripe(t, block);
+		spin_lock_irq(&s->lock);
+		if (tier_map_lookup(&t->map, block) == slot && !(tier_slot_flags(&t->map, slot) & TIER_SLOT_WRITTEN))
+			__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
+		spin_unlock_irq(&s->lock);
+		cond_resched();
+	}
+}
+
+/*
  * A granule that becomes dirty again has a record that may call it clean: with the region's mark on the disk that is
- * not believed after a crash.  Nothing is unmarked by this commit then: marks go last.
+ * not believed after a crash.
  */
 static int mark_written(struct tier *t)
 {
 	u32 i;
 	int r = 0;
 
-	end_unmark(t, false);
 	for (i = 0; i < t->map.nr_slots; i++) {
 		tier_slot_t slot = tier_to_slot(i);
 		u32 region;
@@ -526,9 +551,11 @@ static int mark_written(struct tier *t)
  */
 static int write_back_again(struct tier *t)
 {
-	int r = mark_written(t);
 	u32 i, nr = 0;
+	int r;
 
+	drop_marked(t);
+	r = mark_written(t);
 	for (i = 0; !r && i < t->map.nr_slots; i++) {
 		tier_slot_t slot = tier_to_slot(i);
 		tier_block_t block = tier_slot_block(&t->map, slot);

@@ -1049,6 +1049,18 @@ static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, b
 	return BLK_STS_OK;
 }
 
+/*
+ * What was dirty before this write went to the slow device, and is either clean now, as after a write back, or given up:
+ * then what may be durable of it is in the slot, and nothing knows it any more.
+ */
+static void __written_through(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
+{
+	u64 was = tier_slot_dirty(&t->map, slot) & ~dirty;
+
+	if (was)
+		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_WRITTEN | (was & ~valid ? TIER_SLOT_GONE : 0));
+}
+
 /* a read of a clean copy failed: drop the copy and read the slow device instead */
 static blk_status_t __settle_read(struct tier_io *io, u64 *valid, u64 *dirty, bool *again)
 {
@@ -1083,7 +1095,7 @@ static int finish(struct tier_io *io, blk_status_t *status)
 {
 	struct tier *t = io->t;
 	struct tier_stripe *s = tier_stripe(t, io->hold.block);
-	bool write = io_is_write(io), again = false, failed;
+	bool write = io_is_write(io), again = false, failed, doubtful;
 	unsigned long flags;
 
 	slow_end(io);
@@ -1105,6 +1117,10 @@ static int finish(struct tier_io *io, blk_status_t *status)
 		if ((io->fast != io->mask || (io->flags & TIER_IO_BOTH)) && !(io->flags & TIER_IO_FUA))
 			tier_dev_acked(t->slow);
 	}
+	/* a flush that failed meanwhile has said nothing of this write, and may have thrown it away */
+	doubtful = write && atomic_read(&t->flush_errors) != io->flush_errors;
+	if (unlikely(doubtful))
+		WRITE_ONCE(t->lost, true);
 	spin_lock_irqsave(&s->lock, flags);
 	*status = io->fast_error ?: io->slow_error;
 	/* the block may have been moved, beside a read */
@@ -1117,6 +1133,10 @@ static int finish(struct tier_io *io, blk_status_t *status)
 			tier_slot_change_flags(&t->map, io->slot, 0, TIER_SLOT_WRITTEN);
 		*status = write ? __settle_write(io, &valid, &dirty, &again) :
 				  __settle_read(io, &valid, &dirty, &again);
+		if (unlikely(doubtful) && !tier_exclusive(t))
+			valid &= ~(io->fast & ~dirty);
+		if (write && !tier_exclusive(t))
+			__written_through(t, io->slot, valid, dirty);
 		__tier_slot_replaced(t, io->slot, valid, dirty, write && !io->slow_error ? io->full : 0);
 		/* nothing landed after all: let the commit give the slot back */
 		if (!valid)
@@ -1208,7 +1228,7 @@ int tier_io_end(struct tier *t, struct bio *bio, blk_status_t *error)
 		io->slow_error = *error;
 		return finish(io, error);
 	case TIER_ROUTE_FLUSH:
-		tier_dev_flush_end(&t->devs[io->dev], *error);
+		tier_dev_flush_end(t, &t->devs[io->dev], *error);
 		if (*error)
 			tier_commit_kick(t, true);	/* it sees to what may be lost */
 		return DM_ENDIO_DONE;
@@ -1302,6 +1322,7 @@ int tier_io_map(struct tier *t, struct bio *bio)
 	io->opf = bio->bi_opf & ~REQ_FUA;
 	io->iter = bio->bi_iter;
 	io->hold.block = tier_to_block(io->start >> t->g.block_shift);
+	io->flush_errors = atomic_read(&t->flush_errors);
 	set_masks(io);
 	return process(io, true);
 }

@@ -110,6 +110,7 @@ static void emit_info(struct tier *t, char *result, unsigned int maxlen)
 	}
 	percpu_down_read(&t->config_sem);
 	flush = READ_ONCE(t->flush_state);
+	tier_look_at_metadata(t);
 	tier_metadata_info(t->md, &info);
 	DMEMIT("%s %s %s %s %u %u", health_names[tier_health(t)], info.needs_check ? "needs_check" : "-",
 	       tier_mode_name(READ_ONCE(t->settled)), tier_mode_name(t->mode), t->g.block_sectors,

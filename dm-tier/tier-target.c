@@ -133,6 +133,16 @@ static void policy_work(struct tier *t, u32 dev, struct tier_policy *p)
 }
 
 /* once a second */
+/* a write of the metadata may have failed that no commit waited for: a checkpoint's */
+void tier_look_at_metadata(struct tier *t)
+{
+	struct tier_metadata_info info;
+
+	tier_metadata_info(t->md, &info);
+	if (info.failed)
+		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed, they need a check");
+}
+
 static void tick_work(struct work_struct *work)
 {
 	struct tier *t = container_of(to_delayed_work(work), struct tier, tick_work);
@@ -140,6 +150,7 @@ static void tick_work(struct work_struct *work)
 
 	if (READ_ONCE(t->stopping))
 		return;
+	tier_look_at_metadata(t);
 	percpu_down_read(&t->config_sem);
 	if (!tier_exclusive(t))
 		policy_work(t, 0, t->policy);

@@ -237,6 +237,7 @@ struct tier_io {
 	u32 sectors;
 	u32 region;
 	u32 begun;
+	int flush_errors;
 	u8 route;
 	u8 dev;
 	u8 admit;
@@ -404,6 +405,7 @@ struct tier {
 	bool loaded;			/* metadata are in core */
 	bool live;			/* between resume and suspend */
 	bool stopping;			/* no new background work */
+	atomic_t flush_errors;		/* of all devices */
 	bool lost;			/* acknowledged writes may be lost, and nobody was told: the next flush fails */
 
 	struct tier_dev devs[TIER_MAX_DEVS];	/* data devices, fastest first */
@@ -680,9 +682,10 @@ static inline bool tier_dev_flush_begin(struct tier_dev *d)
 }
 
 /* call when a flush has completed, before its answer */
-static inline void tier_dev_flush_end(struct tier_dev *d, bool failed)
+static inline void tier_dev_flush_end(struct tier *t, struct tier_dev *d, bool failed)
 {
 	if (failed) {
+		atomic_inc(&t->flush_errors);
 		atomic_inc(&d->flush_errors);
 		smp_mb__after_atomic();	/* pairs with xchg() in look_at_doubts() */
 		WRITE_ONCE(d->doubt, true);
@@ -704,6 +707,7 @@ static inline bool tier_may_use_fast(struct tier *t)
 
 /* tier-target.c */
 void tier_set_health(struct tier *t, enum tier_health health, const char *why);
+void tier_look_at_metadata(struct tier *t);
 void tier_event(struct tier *t);
 void tier_set_reserve(struct tier *t);
 void tier_dev_error(struct tier *t, struct tier_dev *d, const char *what, sector_t sector);

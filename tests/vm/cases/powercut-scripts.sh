@@ -15,7 +15,7 @@ powercut "scripts, blocks of 4 KiB" -x -b 4 -S checkpoint,shutdown,grow-fast -k 
 powercut "scripts" -x -b 64 -k 1 -e 200 -c 50 -t 900 -S "write-miss,write-hit,fill-write,write-back,evict-write,discard,\
 mode-switch,writethrough,writearound,reuse,unmark,promote,policy-switch,shutdown-wt,held-write,flush-in-commit,\
 evict-in-commit,write-in-write-back,fua-past-dirty,discard-clean,recovery,grow-slow,grow-slow-clean,grow-fast-crash,\
-shrink-fast,new-fast-stale,new-fast-grown,slow-changed,fast-dies"
+shrink-fast,new-fast-stale,new-fast-grown,slow-changed,fast-dies,flush-errors,flush-errors-wt"
 at_least 300
 
 done_testing

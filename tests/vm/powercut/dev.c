@@ -6,7 +6,8 @@
  * decided afterwards, by crash_image(): a write is durable once a flush of its device that began after the
  * write was answered has been answered, or once it was answered itself if it has FUA.  Of all others any
  * subset may have reached the medium, sector by sector.  So it is with every other write of a device that
- * fails; the rest of them never reach it.
+ * fails; the rest of them never reach it.  And so it is for ever with the writes that a flush was for which
+ * failed: a flush that succeeds later says nothing of them, though the device still reads as if it had them.
  */
 #include <endian.h>
 #include <errno.h>
@@ -184,8 +185,11 @@ static void serve(struct dev *d, struct pending *p)
 	struct nbd_reply reply = { .magic = htobe32(NBD_REPLY_MAGIC) };
 	struct iovec iov[2] = { { &reply, sizeof(reply) } };
 	bool error = failing[d->index] == FAIL_ALL || (failing[d->index] == FAIL_WRITES && r->kind == REQ_WRITE);
-	bool took = !error, keep;
+	bool took, keep;
 	u8 *out = NULL;
+
+	r->failed = failing[d->index] == FAIL_FLUSHES && r->kind == REQ_FLUSH;
+	took = !error;
 
 	memcpy(&reply.handle, p->handle, 8);
 	delay(d, r);
@@ -208,9 +212,9 @@ static void serve(struct dev *d, struct pending *p)
 	pthread_mutex_unlock(&d->lock);
 	delay(d, r);
 	hold(d, r);
-	if (error)
+	if (error || r->failed)
 		reply.error = htobe32(EIO);
-	else
+	if (!error)
 		r->done = tick();
 	iov[1].iov_base = out;
 	iov[1].iov_len = out ? r->len : 0;
@@ -531,6 +535,23 @@ static u32 chance(u8 fate, struct rng *r)
 	}
 }
 
+/* an answered write that survives a power cut at @cut in any case */
+bool req_durable(const struct log *l, const struct req *q, u64 cut)
+{
+	size_t i;
+
+	if (q->fua)
+		return true;
+	for (i = 0; i < l->nr; i++) {
+		const struct req *f = l->reqs[i];
+
+		if (f->dev == q->dev && f->kind == REQ_FLUSH && f->begin > q->done && f->begin <= cut &&
+		    (f->failed || (f->done && f->done <= cut)))
+			return !f->failed;	/* they are in the order in which they began */
+	}
+	return false;
+}
+
 /*
  * Power fails at @cut: what the media hold.  Writes reach a sector in the order in which the device was
  * sent them, or not at all.
@@ -539,13 +560,16 @@ void crash_image(struct image *to, const struct image *base, const struct log *l
 		 struct rng *r)
 {
 	u64 flushed[MAX_DEVS] = { 0 };
+	bool failed[MAX_DEVS] = { false };
 	size_t i;
 
 	image_copy(to, base);
 	for (i = 0; i < l->nr; i++) {
 		const struct req *q = l->reqs[i];
 
-		if (q->kind == REQ_FLUSH && q->done && q->done <= cut && q->begin > flushed[q->dev])
+		if (q->kind == REQ_FLUSH && q->failed && q->begin <= cut)
+			failed[q->dev] = true;
+		else if (q->kind == REQ_FLUSH && q->done && q->done <= cut && q->begin > flushed[q->dev])
 			flushed[q->dev] = q->begin;
 	}
 	for (i = 0; i < l->nr; i++) {
@@ -555,7 +579,7 @@ void crash_image(struct image *to, const struct image *base, const struct log *l
 
 		if (q->begin > cut || q->kind == REQ_FLUSH)
 			continue;
-		if (answered && (q->fua || q->done < flushed[q->dev])) {
+		if (answered && (failed[q->dev] ? req_durable(l, q, cut) : q->fua || q->done < flushed[q->dev])) {
 			put(to, q, 0, q->len);
 			continue;
 		}

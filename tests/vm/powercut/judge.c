@@ -36,21 +36,11 @@ void complain(const char *fmt, ...)
 
 static const char *durable(const struct log *l, const struct req *q, u64 cut)
 {
-	size_t i;
-
 	if (q->begin > cut)
 		return "after the cut";
 	if (!q->done || q->done > cut)
 		return "in flight";
-	if (q->fua)
-		return "durable, FUA";
-	for (i = 0; i < l->nr; i++) {
-		const struct req *f = l->reqs[i];
-
-		if (f->dev == q->dev && f->kind == REQ_FLUSH && f->begin > q->done && f->done && f->done <= cut)
-			return "durable";
-	}
-	return "volatile";
+	return q->fua ? "durable, FUA" : req_durable(l, q, cut) ? "durable" : "volatile";
 }
 
 static u64 le(const u8 *p, u32 n)
@@ -117,8 +107,8 @@ void history(const struct life *l, u64 sector, u64 cut)
 		if (q->begin > cut + 200)
 			break;
 		if (q->kind == REQ_FLUSH) {
-			printf("#   %8llu-%llu %s: flush\n", (unsigned long long)q->begin, (unsigned long long)q->done,
-			       dev_names[q->dev]);
+			printf("#   %8llu-%llu %s: flush%s\n", (unsigned long long)q->begin, (unsigned long long)q->done,
+			       dev_names[q->dev], q->failed ? ", failed" : "");
 		} else if (q->dev == META && q->kind == REQ_WRITE) {
 			show_journal(log, q, sector / block_sectors, cut);
 		} else if (!nr_tiers && q->dev == SLOW && sector * SECTOR >= q->off && sector * SECTOR < q->off + q->len) {

@@ -5,7 +5,8 @@
  * Every sector written carries its own number and the version, the number of the request that wrote it,
  * sixteen times over.  No two requests that write are under way in the same sector, so its versions are in
  * order.  At a cut, a sector may hold any version from the last durable one on (acknowledged with FUA, or
- * acknowledged before a flush that was acknowledged) to the last one submitted.  If a discard was submitted
+ * acknowledged before a flush that was acknowledged) to the last one submitted.  A flush that failed leaves what was
+ * acknowledged since the last good one in doubt for ever: a later one says nothing of it.  If a discard was submitted
  * since, it may as well hold zeros or anything older of its own.
  *
  * Not so on a tiered device.  There a discard is a version like any other, zeros, and durable once it is
@@ -35,6 +36,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct event *events;
 static size_t nr_events, room;
 static u64 next_id = 1;
+static bool flush_failed;	/* up to the cut that is looked at */
 static u64 *acked, *submitted, *discarded, *base;
 static bool *busy;
 
@@ -186,13 +188,32 @@ bool permitted(const struct permit *p, u64 value)
 	return value >= p->floor && value <= p->last;
 }
 
+/* the same with flushes that failed: is what was acknowledged at @time? */
+static bool durable_in_spite(u64 time, u64 cut)
+{
+	size_t i, j;
+
+	for (i = 0; i < nr_events && events[i].time <= cut; i++) {
+		if (events[i].kind == EV_FLUSH_FAILED && events[i].time > time)
+			return false;
+		if (events[i].kind != EV_FLUSH || events[i].time <= time)
+			continue;
+		for (j = i; j < nr_events && events[j].time <= cut; j++)
+			if (events[j].kind == EV_FLUSH_ACK && events[j].id == events[i].id)
+				return true;
+	}
+	return false;
+}
+
 /* what was acknowledged before this is durable: the last flush acknowledged was asked for then */
 static u64 durable_until(u64 cut)
 {
 	u64 durable = 0;
 	size_t i, j;
 
+	flush_failed = false;
 	for (i = 0; i < nr_events && events[i].time <= cut; i++) {
+		flush_failed |= events[i].kind == EV_FLUSH_FAILED;
 		if (events[i].kind != EV_FLUSH_ACK)
 			continue;
 		for (j = i; j--;)
@@ -235,7 +256,7 @@ void oracle_permits(u64 cut, struct permit *p)
 			break;
 		case EV_WRITE_ACK:
 		case EV_DISCARD_ACK:
-			if (e->fua || e->time < durable)
+			if (e->fua || (flush_failed ? durable_in_spite(e->time, cut) : e->time < durable))
 				settle(e, p);
 			break;
 		}
@@ -257,7 +278,8 @@ void oracle_pins(u64 cut, u8 *may, u64 nr_blocks)
 		for (b = e->start; b < e->start + e->n && b < nr_blocks; b++)
 			if (e->kind == EV_PIN)
 				may[b] |= is;
-			else if (e->kind == EV_PIN_ACK && e->time < durable)
+			else if (e->kind == EV_PIN_ACK &&
+				 (flush_failed ? durable_in_spite(e->time, cut) : e->time < durable))
 				may[b] = is;
 	}
 }
@@ -267,7 +289,7 @@ void oracle_history(u64 sector, u64 cut)
 {
 	static const char * const names[NR_EVS] = {
 		"write", "write acknowledged", "flush", "flush acknowledged", "discard", "discard acknowledged",
-		"pin", "pinned",
+		"pin", "pinned", "flush failed",
 	};
 	size_t i;
 

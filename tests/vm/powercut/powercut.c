@@ -147,17 +147,20 @@ void begin_life(struct life *l, const char *mode, const char *policy, const char
 	dm_fua_open();
 }
 
-/* stop it; this is part of the record, and as good as a flush once it is done */
+/* stop it; this is part of the record, and as good as a flush once it is done, but if nothing is recorded any more */
 void end_life(struct life *l)
 {
 	u64 id = oracle_new_id();
+	char text[4096];
+	bool gave_up;
 	int e;
 
+	gave_up = flushes_may_fail && dm_status(text, sizeof(text)) && !strncmp(text, "ro ", 3);
 	oracle_event(EV_FLUSH, id, 0, 0, false);
 	e = dm_remove();
 	if (e)
 		die("remove (%s): %s", l->what, strerror(-e));
-	oracle_event(EV_FLUSH_ACK, id, 0, 0, false);
+	oracle_event(gave_up ? EV_FLUSH_FAILED : EV_FLUSH_ACK, id, 0, 0, false);
 	l->end = now();
 	l->log = dev_log_take();
 }

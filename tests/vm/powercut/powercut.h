@@ -72,11 +72,13 @@ enum req_kind { REQ_READ, REQ_WRITE, REQ_FLUSH, REQ_TRIM };
  * struct req - a request as the device saw it
  * @begin: time at which it took effect (a flush: began)
  * @done: time just before it was answered; 0: never
+ * @failed: a flush that was answered with an error
  */
 struct req {
 	u8 dev;
 	u8 kind;
 	bool fua;
+	bool failed;
 	u32 len;
 	u64 off;
 	u64 begin;
@@ -139,11 +141,12 @@ void image_free(struct image *i);
 void dev_save(struct image *i);
 void dev_load(const struct image *i);
 void dev_resize(int dev, u64 size);
-enum { FAIL_NONE, FAIL_ALL, FAIL_WRITES };
+enum { FAIL_NONE, FAIL_ALL, FAIL_WRITES, FAIL_FLUSHES };
 
 void dev_fail(int dev, int what);
 void dev_replace(int dev, const u8 *mem);
 void dev_crash(struct image *to, const struct image *base, const u8 fates[MAX_DEVS], struct rng *r);
+bool req_durable(const struct log *l, const struct req *q, u64 cut);
 void crash_image(struct image *to, const struct image *base, const struct log *l, u64 cut, const u8 fates[MAX_DEVS],
 		 struct rng *r);
 
@@ -174,7 +177,8 @@ void sleep_us(u32 us);
 extern u64 nr_sectors;		/* of the tier device */
 extern u64 max_sectors;		/* that it may ever have */
 
-enum { EV_WRITE, EV_WRITE_ACK, EV_FLUSH, EV_FLUSH_ACK, EV_DISCARD, EV_DISCARD_ACK, EV_PIN, EV_PIN_ACK, NR_EVS };
+enum { EV_WRITE, EV_WRITE_ACK, EV_FLUSH, EV_FLUSH_ACK, EV_DISCARD, EV_DISCARD_ACK, EV_PIN, EV_PIN_ACK, EV_FLUSH_FAILED,
+       NR_EVS };
 
 #define VALUE_BAD	(~0ULL)
 
@@ -222,6 +226,7 @@ const char *random_policy(struct rng *r);
 int do_write(int fd, u64 start, u32 n, bool fua);
 int do_read(int fd, u64 start, u32 n);
 int do_flush(int fd);
+extern bool flushes_may_fail;	/* a device's may */
 int do_discard(int fd, u64 start, u32 n);
 int do_zero(int fd, u64 start, u32 n);
 

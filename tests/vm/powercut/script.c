@@ -16,7 +16,7 @@
  *	P first blocks on: pin these blocks, or unpin them
  *	L device ms: from now on its writes are answered so much later than they take effect
  *	R device ms: the same of its reads, which take effect late
- *	E device 1: from now on its requests fail; E device 2: its writes do; E device 0: no more
+ *	E device 1: from now on its requests fail; E device 2: its writes do; E device 3: its flushes; E device 0: no more
  *	O order: load a table with these devices as tiers, suspend and resume
  *	V wait until all moves are done and committed
  *	T tier blocks: so many blocks must be on the tier
@@ -159,6 +159,16 @@ static const struct script scripts[] = {
 	{ "slow-errors", "errors of the slow device, while data are written back", "writeback", "commit_ms 10 idle_ms 60000", STEPS(
 		"w 0 0 1002", "F", "E slow 1", "M flush", "S flush failed", "w 0 0 8", "w 1 0 8", "E slow 0", "M flush", "S flush idle",
 		"w 1 0 8", "F") },
+	{ "flush-errors", "flushes of the slow device that fail, while data are written back", "writeback", "commit_ms 10 idle_ms 60000", STEPS(
+		"w 0 0 1002", "w 2 8 8", "F", "E slow 3", "M flush", "S flush failed", "z 30", "w 1 0 8", "E slow 0", "F", "F", "M flush",
+		"S flush idle", "F", "w 1 0 8", "F") },
+	{ "flush-errors-evict", "the same, and then their slots are wanted", "writeback", "commit_ms 30000 idle_ms 60000", STEPS("w 0 0 1002",
+		"w 2 0 1002", "F", "E slow 3", "M set idle_ms 1", "S dirty 0", "r 4 0 1006", "r 10 0 1006", "z 50", "E slow 0",
+		"F", "F", "M demote all", "S jobs 0", "F", "w 4 0 1002", "r 0 0 1002", "F") },
+	{ "flush-errors-wt", "flushes of the slow device that fail and that nobody asked for", "writethrough", "commit_ms 10", STEPS("w 0 0 1002",
+		"F", "E slow 3", "w 0 0 8", "r 4 0 1001", "z 50", "E slow 0", "F", "F", "w 0 8 8", "F") },
+	{ "flush-errors-fast", "flushes of the fast device that fail", "writeback", "commit_ms 10 idle_ms 60000", STEPS("r 4 0 1002", "w 0 0 8",
+		"F", "E fast 3", "r 6 0 1002", "z 30", "E fast 0", "F", "F", "r 6 0 1002", "r 4 0 1002", "F", "M flush", "S flush idle") },
 	/* tiered */
 	{ "tier-land", "landing on the first tier", "tiered", "commit_ms 30", STEPS("w 0 0 8", "w 0 8 8", "F", "w 1 0 3", "f 2 0 8",
 		"w 0 0 8", "r 9 0 8", "w 3 0 1001", "w -1 0 1001", "F"), .tiers = 2 },
@@ -193,6 +203,12 @@ static const struct script scripts[] = {
 	{ "tier-move-holes", "moves of blocks of which parts are written", "tiered", "commit_ms 10", STEPS("w 0 8 8", "w 0 40 8", "w 1 0 8",
 		"w -1 8 1001", "w 2 0 1001", "d 2 16 16", "F", "M move 1 all", "V", "F", "w 0 8 3", "w 0 24 2", "w 1 3 8",
 		"w 2 17 2", "M move 0 all", "V", "F"), .tiers = 2 },
+	{ "tier-flush-errors", "flushes of a tier that fail, while blocks are moved there", "tiered", "commit_ms 10", STEPS("w 0 0 1003", "F",
+		"E slow 3", "M move 1 blocks 0 2", "z 60", "E slow 0", "F", "F", "r 0 0 1003", "M move 1 blocks 0 2", "V", "F", "w 0 0 8", "F",
+		"E fast 3", "M move 0 blocks 0 1", "z 60", "E fast 0", "F", "F", "r 0 0 1003", "w 0 8 8", "F"), .tiers = 2 },
+	{ "tier-flush-errors-written", "the same, and they are written to meanwhile", "tiered", "commit_ms 30000", STEPS("w 0 0 1003", "F",
+		"w 3 0 8", "L meta 600", "b F", "z 100", "M move 1 blocks 0 1", "z 100", "w 0 0 8", "E slow 3", "j", "z 100", "L meta 0",
+		"E slow 0", "r 0 0 1003"), .tiers = 2 },
 	{ "tier-swap", "exchange of blocks, both tiers full", "tiered", "commit_ms 10", STEPS("w 0 0 1010", "F", "M move 1 blocks 0 1",
 		"M move 0 blocks 4 1", "V", "F", "w 0 0 8", "w 4 0 8", "M move 0 blocks 5 2", "M move 1 blocks 2 2",
 		"V", "F", "f 2 0 8", "f 6 0 8", "d 2 0 1001", "w 2 0 1001", "F"), .tiers = 2 },
@@ -413,6 +429,7 @@ static void set_failing(const char *s)
 	for (i = 0; i < nr_devs; i++)
 		if (!strcmp(name, dev_names[i]))
 			dev_fail(i, on);
+	flushes_may_fail |= on == FAIL_FLUSHES;
 }
 
 /* ---- other fast devices ---- */
@@ -860,6 +877,7 @@ void script_run(size_t i, u64 seed, u32 step, u32 states, u32 recovery)
 			dev_delays(&(struct delays){ 0 }, 0);
 			for (d = 0; d < nr_devs; d++)
 				dev_fail(d, FAIL_NONE);
+			flushes_may_fail = false;
 			judge_all(s, &l, values, fast, &r, step, states, recovery, &after);
 			log_free(l.log);
 		}
