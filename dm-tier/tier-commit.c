@@ -483,8 +483,8 @@ static bool give_up_fast(struct tier *t)
 }
 
 /*
- * Writes to the slow device are in doubt: where a mark says so, clean copies may differ from it for ever.  They go, durably
- * before the marks do, for which this commit is not the one.
+ * Writes to the slow device are in doubt: where a mark says so, clean copies may differ from it for ever.  They go,
+ * durably before the marks do, for which this commit is not the one.
  */
 static void drop_marked(struct tier *t)
 {
@@ -610,7 +610,8 @@ static u32 look_at_doubts(struct tier *t, int *r)
 			tier_drop_clean(t);
 	}
 	if (*r)
-		tier_set_health(t, TIER_HEALTH_RO, "a flush failed, and what was copied since the last one can't be copied again");
+		tier_set_health(t, TIER_HEALTH_RO,
+				"a flush failed, and what was copied since the last one can't be copied again");
 	return devs;
 }
 

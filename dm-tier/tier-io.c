@@ -114,6 +114,7 @@ void __tier_slot_replaced(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty
 
 void __tier_slot_update(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 {
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	__tier_slot_replaced(t, slot, valid, dirty, 0);
 }
 
@@ -1050,13 +1051,14 @@ static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, b
 }
 
 /*
- * What was dirty before this write went to the slow device, and is either clean now, as after a write back, or given up:
- * then what may be durable of it is in the slot, and nothing knows it any more.
+ * What was dirty before this write went to the slow device, and is either clean now, as after a write back, or given
+ * up: then what may be durable of it is in the slot, and nothing knows it any more.
  */
 static void __written_through(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty)
 {
 	u64 was = tier_slot_dirty(&t->map, slot) & ~dirty;
 
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
 	if (was)
 		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_WRITTEN | (was & ~valid ? TIER_SLOT_GONE : 0));
 }

@@ -610,7 +610,8 @@ static int invalidate_range(struct tier *t, const struct tier_message *m, char *
 	/* first what was written back becomes durable */
 	r = tier_commit_wait(t);
 	if (r) {
-		scnprintf(error, TIER_ERROR_LEN, "what was written back can't be made durable (error %d); nothing was invalidated", r);
+		scnprintf(error, TIER_ERROR_LEN,
+			  "what was written back can't be made durable (error %d); nothing was invalidated", r);
 		return r;
 	}
 	tier_drop_range(t, m->first, m->first + m->count, false);

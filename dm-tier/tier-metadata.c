@@ -192,7 +192,7 @@ static const char *generation_problem(const struct tier_metadata *md, const stru
 		    "metadata are stale: the device has been active with newer ones");
 }
 
-/* A device without header: is it as it was at the last clean stop, if it was one, and else of its size, or has grown? */
+/* A device without header: is it as it was at the last clean stop, if it was one, and else of its size, or larger? */
 static int check_headless(struct tier_metadata *md, u32 i, struct block_device *bdev, bool larger, const char **why)
 {
 	const struct tier_fingerprint *was = &md->sb.fp[i];

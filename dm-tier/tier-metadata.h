@@ -86,8 +86,8 @@ int tier_metadata_trust(struct tier_metadata *md);
  */
 int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_device *bdev, const char **why);
 
-#define TIER_FIND_CHANGED	BIT(0)	/* others may have written to the tier without header since the last clean stop */
-#define TIER_FIND_LARGER	BIT(1)	/* a device without header that is larger than that tier was is that tier */
+#define TIER_FIND_CHANGED	BIT(0)	/* others may have written to the tier without header */
+#define TIER_FIND_LARGER	BIT(1)	/* a device without header that is larger than that tier was is it */
 
 /**
  * tier_metadata_find_dev() - which device is this?
@@ -98,8 +98,8 @@ int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_de
  *
  * Whatever its generation is: tier_metadata_check_dev() looks at that.
  * Return: its index in the superblock; -ENODATA blank, -ENODEV foreign, -ESTALE foreign, or the tier without header
- * that others wrote to (not with TIER_FIND_CHANGED), -ENOENT of this tier device, but none of its devices (taken out, or about
- * to be taken in), -EIO.
+ * that others wrote to (not with TIER_FIND_CHANGED), -ENOENT of this tier device, but none of its devices (taken out,
+ * or about to be taken in), -EIO.
  */
 int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, u32 how, const char **why);
 

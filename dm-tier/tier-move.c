@@ -694,7 +694,7 @@ int tier_moves_undo(struct tier *t, u32 dev)
 	}
 	if (nr)
 		DMWARN_LIMIT("%s: flush of tier %u failed: %u blocks that were moved there are in their old places again",
-		       t->name, dev, nr);
+			     t->name, dev, nr);
 	return r;
 }
 

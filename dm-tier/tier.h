@@ -214,6 +214,7 @@ enum tier_route {
  * @sectors: length
  * @region: intent region; tiered mode, starved: slots freed so far
  * @begun: jiffies, if it is timed
+ * @flush_errors: of all devices, when it was mapped
  * @route: enum tier_route
  * @dev: data device of its slot, or the one that is flushed
  * @admit: the policy's word
