@@ -471,6 +471,9 @@ static bool job_goes_on(struct tier *t, struct tier_job *job)
 		job->next = job->first;	/* those that were in use */
 		return true;
 	}
+	/* nor is it empty before its last moves are recorded: they may still be undone */
+	if (job->op == TIER_MSG_EVACUATE && atomic_read(&t->devs[job->tier].leaving))
+		return true;
 	if (tier_exclusive(t))
 		return atomic_read(&t->nr_hand_moves);
 	if (job->op != TIER_MSG_DEMOTE || job->pass)

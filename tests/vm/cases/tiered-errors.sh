@@ -134,12 +134,24 @@ ok "the other tier has lost them" dd if=/dev/zero of="$HDD" bs=64k seek=1 oflag=
 ok "all is right" right 0 8
 ok "a flush of those who have written nothing since succeeds" sync "$T0"
 
+# ---- a tier that is emptied gets its blocks back ----
+gone() { [ "$(tier 0 state)" = empty ] && no_jobs; }
+back() { [[ $(klog) == *"in their old places again"* ]]; }
+ok "the timer commits" msg set commit_ms 200
+dev_fail hdd flush
+klog_mark
+ok "empty the first tier" msg evacuate 0
+ok "its blocks come back" wait_until 20 back
+unlike "$(klog)" "tier 0 is empty" "nobody is told that it is empty"
+dev_ok hdd
+ok "then it becomes so" wait_until 60 gone
+ok "what was there is right" right 0 30
+
 # ---- no room ----
 ok "create" new_tiers 64k "9 17 8" lru "migration_rate 1000000"
 len=$(blockdev --getsz "$T0")
 ok "write a little" write 0 16
 ok "empty the first tier, for good" msg evacuate 0
-gone() { [ "$(tier 0 state)" = empty ]; }
 ok "it is" wait_until 60 gone
 code 1 "more than the other holds is not written" dd if=/dev/urandom of="$T0" bs=64k seek=16 count=$((len / 128 - 16)) oflag=direct conv=notrunc status=none
 like "$OUT" "No space left on device" "ENOSPC"
