@@ -704,15 +704,13 @@ static void take_fingerprints(struct tier *t, struct tier_fingerprint *fp)
  */
 void tier_stop(struct tier *t)
 {
-	bool lost = READ_ONCE(t->lost);
 	struct tier_fingerprint *fp;
+	bool lost = false;
 	int r;
 
 	lockdep_assert_held(&t->life_mutex);
-	if (t->readonly) {
-		tier_unclaim(t, lost);
-		return;
-	}
+	if (t->readonly)
+		goto out;
 	r = tier_commit_final(t);
 	flush_work(&t->trim_work);
 	r = r ?: tier_settle_stop(t);
@@ -730,5 +728,5 @@ void tier_stop(struct tier *t)
 	if (r)
 		DMERR("%s: stopped, but not cleanly: error %d", t->name, r);
 out:
-	tier_unclaim(t, lost);
+	tier_unclaim(t, lost || READ_ONCE(t->lost));
 }

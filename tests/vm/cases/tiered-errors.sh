@@ -92,6 +92,18 @@ ok "another table" sh -c "dmsetup suspend --nolockfs t0; dmsetup resume t0"
 dev_ok ssd
 code 1 "its first flush fails: what was written before may be lost" sync "$T0"
 ok "the second one succeeds" sync "$T0"
+# of the stop's flushes only the first fails: it waits until the device is all right again
+ok "a write" dd if="$NEW" of="$T0" bs=64k seek=9 count=1 oflag=direct conv=notrunc status=none
+read -r _ sectors <"$LIB_STATE/ssd.map"
+dev_table ssd "$(lib_failing ssd 0 "$sectors" flush | sed 's/ 0$/ 60000/')"
+dmsetup table t0 | dmsetup load t0
+sh -c "dmsetup suspend --nolockfs t0; dmsetup resume t0" &
+sleep 1
+dev_ok ssd
+wait $!
+is $? 0 "another table, and a stop of which one flush fails"
+code 1 "its first flush fails too" sync "$T0"
+ok "the second one succeeds" sync "$T0"
 
 # ---- many errors ----
 dev_fail hdd read
