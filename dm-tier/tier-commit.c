@@ -796,6 +796,17 @@ void tier_commit_kick(struct tier *t, bool wanted)
 	queue_work(t->commit_wq, &t->commit_work);
 }
 
+/* has a flush failed that no commit knows of? */
+static bool in_doubt(struct tier *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->nr_devs; i++)
+		if (READ_ONCE(t->devs[i].doubt))
+			return true;
+	return false;
+}
+
 /* changes become durable after a while, asked for or not */
 void tier_commit_timer(struct work_struct *work)
 {
@@ -803,7 +814,7 @@ void tier_commit_timer(struct work_struct *work)
 
 	if (READ_ONCE(t->stopping))
 		return;
-	if (atomic_read(&t->nr_changed) || intent_look_due(t))
+	if (atomic_read(&t->nr_changed) || intent_look_due(t) || in_doubt(t))
 		tier_commit_kick(t, true);
 	queue_delayed_work(t->bg_wq, &t->commit_timer, msecs_to_jiffies(tier_tune(t, TIER_TUNE_COMMIT_MS)));
 }
