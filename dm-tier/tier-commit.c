@@ -581,6 +581,7 @@ static int write_back_again(struct tier *t)
 		spin_unlock_irq(&s->lock);
 		cond_resched();
 	}
+	WRITE_ONCE(t->wb_again, t->wb_again + 1);
 	if (nr)
 		DMWARN_LIMIT("%s: flush of the slow device failed: %u blocks are dirty again", t->name, nr);
 	tier_wb_kick(t);

@@ -69,8 +69,9 @@ void tier_drain_check(struct tier *t)
 
 	if (t->settled == mode)
 		return;
+	/* the commit may find that all of it has to be written back again, and succeed */
 	if (mode != TIER_MODE_WRITEBACK &&
-	    (dirtying(t) || atomic64_read(&t->nr_dirty) || tier_commit_wait(t)))
+	    (dirtying(t) || atomic64_read(&t->nr_dirty) || tier_commit_wait(t) || atomic64_read(&t->nr_dirty)))
 		return;
 	trace_tier_mode(t->name, t->settled, mode);
 	WRITE_ONCE(t->settled, mode);
@@ -145,6 +146,7 @@ static void flush_failed(struct tier *t)
 static void sweep_done(struct tier *t)
 {
 	bool dirty = atomic64_read(&t->nr_dirty);
+	u32 again = READ_ONCE(t->wb_again);
 
 	if (dirty && t->sweeps < MAX_SWEEPS && atomic_read(&t->nr_dirty_slots) > atomic64_read(&t->unwritable)) {
 		t->sweeps++;
@@ -153,6 +155,10 @@ static void sweep_done(struct tier *t)
 	}
 	if (atomic64_read(&t->unwritable) || tier_commit_wait(t)) {
 		flush_failed(t);
+		return;
+	}
+	if (READ_ONCE(t->wb_again) != again) {
+		t->sweep_left = t->nr_wb_regions + 1;
 		return;
 	}
 	WRITE_ONCE(t->flush_state, TIER_FLUSH_IDLE);

@@ -518,6 +518,7 @@ struct tier {
 	bool flush_restart;
 	u32 sweeps;			/* of the flush */
 	u32 sweep_left;			/* regions still to look at */
+	u32 wb_again;			/* so often was found that what was written back may not be there */
 	atomic64_t unwritable;		/* slots whose last write back failed */
 	spinlock_t want_lock;		/* guards want_clean and nr_want_clean */
 	u32 want_clean[TIER_WANT_CLEAN];	/* slots that the reclaimer wants clean */
