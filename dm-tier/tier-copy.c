@@ -150,6 +150,14 @@ static struct bio *buffer_bio(struct copy *c, struct block_device *bdev, blk_opf
 	return bio;
 }
 
+/* what was copied to @d counts from now on, but a flush may have failed at this moment: no commit has seen it then */
+static void __copy_in_doubt(struct tier_dev *d, const struct copy *c)
+{
+	smp_mb();	/* pairs with xchg() in look_at_doubts(), which looks at the slots afterwards */
+	if (atomic_read(&d->flush_errors) != c->flush_errors)
+		WRITE_ONCE(d->doubt, true);
+}
+
 /* ---- parts ---- */
 
 /* the part's first sector on the slow device */
@@ -272,11 +280,13 @@ static void release_parts(struct copy *c, bool filled)
 
 		spin_lock_irqsave(&s->lock, flags);
 		/* after a flush that failed beside it nobody knows what has got there */
-		if (filled && !p->error && atomic_read(&t->fast->flush_errors) == c->flush_errors)
+		if (filled && !p->error && atomic_read(&t->fast->flush_errors) == c->flush_errors) {
 			__tier_slot_update(t, p->slot, tier_slot_valid(&t->map, p->slot) | p->hold.mask,
 					   tier_slot_dirty(&t->map, p->slot));
-		else if (!tier_slot_valid(&t->map, p->slot))
+			__copy_in_doubt(t->fast, c);
+		} else if (!tier_slot_valid(&t->map, p->slot)) {
 			__tier_slot_changed(t, p->slot);
+		}
 		if (track)
 			tier_slot_change_flags(&t->map, p->slot, 0, TIER_SLOT_TRACKED);
 		__tier_hold_release(s, &p->hold);
@@ -688,6 +698,8 @@ static void end_write_back(struct work_struct *work)
 			tier_slot_change_flags(&t->map, p->slot, 0, TIER_SLOT_WRITTEN);
 		__tier_slot_update(t, p->slot, tier_slot_valid(&t->map, p->slot),
 				   tier_slot_dirty(&t->map, p->slot) & ~written);
+		if (written)
+			__copy_in_doubt(t->slow, c);
 		__tier_hold_release(s, &p->hold);
 		spin_unlock_irqrestore(&s->lock, flags);
 		done += hweight64(written) << t->g.granule_shift;
