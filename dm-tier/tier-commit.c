@@ -588,6 +588,23 @@ static int write_back_again(struct tier *t)
 	return r;
 }
 
+/* the slow device was flushed, whatever becomes of this commit: what was written back before its snapshot is there */
+static void forget_written(struct tier *t)
+{
+	u32 i;
+
+	for (i = 0; i < t->nr_snapshot; i++) {
+		const struct tier_snapshot *sn = &t->snapshot[i];
+		struct tier_stripe *s = tier_stripe(t, sn->rec.block);
+
+		spin_lock_irq(&s->lock);
+		if (tier_map_lookup(&t->map, sn->rec.block) == sn->slot &&
+		    !(tier_slot_flags(&t->map, sn->slot) & TIER_SLOT_CHANGED))
+			tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_WRITTEN | TIER_SLOT_GONE, 0);
+		spin_unlock_irq(&s->lock);
+	}
+}
+
 /*
  * Flushes have failed: of what was written to these devices since the last one that succeeded nobody knows whether it
  * is there, also if the next one succeeds.  Who wrote it is told (see map_flush()).  Data that were durable elsewhere
@@ -599,7 +616,8 @@ static u32 look_at_doubts(struct tier *t, int *r)
 {
 	u32 devs = 0, i;
 
-	for (i = 0; i < t->nr_devs; i++) {
+	/* a cache's slow device first: what becomes dirty again is not dropped from the fast one */
+	for (i = t->nr_devs; i--;) {
 		if (!READ_ONCE(t->devs[i].doubt) || !xchg(&t->devs[i].doubt, false))
 			continue;
 		devs |= BIT(i);
@@ -665,6 +683,9 @@ static int commit_changed(struct tier *t, enum unmark which, int *lost)
 			*lost = r ?: *lost;
 			r = 0;
 		}
+		/* before clean copies are dropped, which would count as gone */
+		if (failed == BIT(0) && !tier_exclusive(t) && !READ_ONCE(t->slow->doubt))
+			forget_written(t);
 		doubts = look_at_doubts(t, &doubt);
 		if (tier_exclusive(t))
 			leave_unsure(t, failed);

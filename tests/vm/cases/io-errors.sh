@@ -198,6 +198,35 @@ ok "create" tier_up writeback lru "${quiet_line[@]}" "commit_ms 60000"
 ok "all is there" shifted "$T0"
 ok "flush" flush_all
 ok "also on the slow device" shifted "$HDD"
+# both devices: one after the other, then at once
+all_written_back() { msg set idle_ms 1 && wait_until 60 all_clean && msg set idle_ms 3600000; }
+ok "write" write_shifted
+ok "durably" sync "$T0"
+ok "data are written back in the background" all_written_back
+ok "something is dirty" one_write 0
+dev_fail ssd flush
+nok "a flush of the fast device fails" sync "$T0"
+dev_ok ssd
+dev_fail hdd flush
+ok "more is written back" all_written_back
+nok "a flush of the slow device fails" sync "$T0"
+is "$(st health)" rw "what was flushed there before needs no other copy"
+dev_ok hdd
+ok "flush" flush_all
+ok "all is on the slow device" shifted "$HDD"
+ok "write" write_shifted
+ok "durably" sync "$T0"
+ok "data are written back in the background" all_written_back
+ok "something is dirty" one_write 0
+dev_fail ssd flush
+dev_fail hdd flush
+nok "a flush of both fails" sync "$T0"
+dev_ok ssd
+dev_ok hdd
+is "$(st health)" rw "what was written back is still on the fast device"
+ok "the slow device has none of it" throw_away "$HDD"
+ok "flush" flush_all
+ok "now it has" shifted "$HDD"
 # what is not flushed yet
 ok "commits in the background" msg set commit_ms 200
 ok "writethrough" set_mode writethrough
