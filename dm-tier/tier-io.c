@@ -1012,8 +1012,9 @@ static bool pad(struct tier_io *io)
 /* a write went through, or didn't: what the slot holds now.  Returns what the caller is told */
 static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, bool *again)
 {
-	u64 fast = io->fast;
+	u64 fast = io->fast, drop = io->drop;
 	u64 lost = fast & *dirty & ~io->full;	/* parts of dirty granules: nowhere else to go */
+	u64 rest = drop & *dirty & ~io->full;	/* clean when it began, and the slow device may have lost the rest of them */
 
 	tier_assert_locked(io->t, io->hold.block);
 	if (io->fast_error) {
@@ -1033,7 +1034,7 @@ static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, b
 	}
 	if (io->slow_error) {
 		/* the slow device may have the old data or the new: no copy may say otherwise */
-		*valid &= ~((io->flags & TIER_IO_BOTH ? fast : io->drop) & ~*dirty);
+		*valid &= ~((io->flags & TIER_IO_BOTH ? fast : drop) & ~*dirty);
 		if (!(io->flags & TIER_IO_BOTH)) {
 			*valid |= fast;
 			*dirty |= fast;
@@ -1044,8 +1045,10 @@ static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, b
 		*valid |= fast & (io->full | *valid);
 		*dirty &= ~(fast & io->full);
 	} else {
-		*valid = (*valid & ~io->drop) | fast;
-		*dirty = (*dirty & ~io->drop) | fast;
+		drop &= ~rest;
+		*valid = (*valid & ~drop) | fast;
+		*dirty = (*dirty & ~drop) | fast;
+		*again = rest;	/* they are written back with it */
 	}
 	return BLK_STS_OK;
 }

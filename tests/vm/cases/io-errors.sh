@@ -227,6 +227,29 @@ is "$(st health)" rw "what was written back is still on the fast device"
 ok "the slow device has none of it" throw_away "$HDD"
 ok "flush" flush_all
 ok "now it has" shifted "$HDD"
+# a part of a granule is written to the slow device while that happens
+write_granule() { dd if="$WORK/granule" of="$T0" bs=4k count=1 seek=4096 oflag=direct conv=notrunc; }
+write_part() { dd if="$WORK/data" of="$T0" bs=512 count=1 seek=$((8 * 4096 + 3)) oflag=direct conv=notrunc; }
+granule() { cmp -n 4096 -i $((4096 * 4096)):0 "$1" "$WORK/granule"; }
+head -c 4096 /dev/urandom >"$WORK/granule"
+ok "a granule" write_granule
+ok "is written back" flush_all
+ok "a write of it, which marks its region" write_granule
+ok "durably" sync "$T0"
+ok "it is written back in the background" all_written_back
+ok "the slow device has none of it" dd if=/dev/zero of="$HDD" bs=4k count=1 seek=4096 oflag=direct conv=notrunc,nocreat
+read -r _ sectors <"$LIB_STATE/hdd.map"
+dev_table hdd "$(lib_failing hdd 0 "$sectors" flush | awk '{ $9 = 3000; $12 = 1500; print }')"
+msg mode passthrough
+sleep 0.5
+ok "a part of it is written past the fast device, while a flush fails" write_part
+dev_ok hdd
+dd if="$WORK/data" of="$WORK/granule" bs=512 count=1 seek=3 conv=notrunc status=none
+ok "writeback" set_mode writeback
+sync "$T0"
+ok "the rest of it is there" granule "$T0"
+ok "flush" flush_all
+ok "also on the slow device" granule "$HDD"
 # what is not flushed yet
 ok "commits in the background" msg set commit_ms 200
 ok "writethrough" set_mode writethrough
