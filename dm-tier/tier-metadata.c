@@ -278,9 +278,9 @@ static int find_nested(struct tier_metadata *md, struct block_device *bdev, u32 
 	int r = find_headless(md, bdev, how & ~TIER_FIND_LARGER, -ENODEV);
 
 	*why = "device belongs to other metadata";
-	if (r >= 0 && !(md->sb.flags & TIER_SB_CLEAN) && !(how & TIER_FIND_CHANGED))
-		return -ESTALE;
-	return r;
+	if (r < 0 || how & TIER_FIND_CHANGED)
+		return r;
+	return md->sb.flags & TIER_SB_CLEAN && md->sb.fp[r].sectors ? r : -ESTALE;
 }
 
 int tier_metadata_find_dev(struct tier_metadata *md, struct block_device *bdev, u32 how, const char **why)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # vmtap: timeout=600
+# vmtap: ignore=Buffer I/O error|I/O error, dev
 #
 # A disk that was taken over has no header: how it is known, also if another tier device lies on top, and if it has grown.
 # shellcheck source=../tiered-lib.sh
@@ -48,6 +49,20 @@ ok "the power comes back" each restore
 nok "by its size alone it isn't known" up
 ok "the log says what would take it" test "$(log "accept_changed_slow starts all the same")" -ge 1
 code 0 "that does" up --feature "migration off accept_changed_slow"
+code 0 "and the upper one starts" dmt create n1 "$T0" "$FAST2" "$META2"
+ok "all is right" n1_right
+code 0 "remove the upper one" dmt remove n1
+code 0 "and the lower one" dmt remove t0
+
+# ---- nobody could look at it at the stop ----
+new_dev other 32
+ok "a disk of its size that belongs to another tier device" dd if="$FAST2" of=/dev/mapper/other bs=4k count=1 oflag=direct status=none
+code 0 "create" up --feature "migration off"
+dev_fail hdd read
+ok "a stop without a fingerprint" dmsetup remove t0
+dev_ok hdd
+nok "that one is not taken for it" dmsetup create t0 --table "0 $LEN tier $SSD /dev/mapper/other $META 128 1 tiered lru 0"
+code 0 "it itself is, if asked for" up --feature "migration off accept_changed_slow"
 code 0 "and the upper one starts" dmt create n1 "$T0" "$FAST2" "$META2"
 ok "all is right" n1_right
 code 0 "remove the upper one" dmt remove n1
