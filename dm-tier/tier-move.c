@@ -247,6 +247,12 @@ void tier_trim_work(struct work_struct *work)
 
 /* ---- a move ---- */
 
+/* has a flush of the device that it went to failed since its copy began? */
+static bool doubtful(const struct tier_move *m)
+{
+	return atomic_read(&m->t->devs[m->to_dev].flush_errors) != m->flush_errors;
+}
+
 /* the copy is over, or was not begun; config_sem held for reading */
 static void tell_failed(struct tier *t, const struct tier_move *m)
 {
@@ -298,7 +304,6 @@ static void moved(struct tier *t, const struct tier_move *m, u32 flags)
 /* the block is in its new slot.  Stripe locked */
 static void __switch(struct tier *t, struct tier_move *m)
 {
-	struct tier_dev *to = &t->devs[m->to_dev];
 	tier_block_t block = m->hold.block;
 	u64 valid = tier_slot_valid(&t->map, m->from);
 	u32 flags = tier_slot_flags(&t->map, m->from);
@@ -311,8 +316,8 @@ static void __switch(struct tier *t, struct tier_move *m)
 	list_add_tail(&m->list, &t->switched);
 	WRITE_ONCE(t->nr_switched, t->nr_switched + 1);
 	/* look_at_doubts() may just have been there; move_done() has looked before */
-	if (atomic_read(&to->flush_errors) != m->flush_errors)
-		WRITE_ONCE(to->doubt, true);
+	if (doubtful(m))
+		WRITE_ONCE(t->devs[m->to_dev].doubt, true);
 	spin_unlock(&t->move_lock);
 	__tier_slot_changed(t, m->to);
 	/* what is to be recorded of the old slot is recorded with the new one; a snapshot passes it by */
@@ -371,7 +376,7 @@ static void move_done(struct work_struct *work)
 	if (m->failed)
 		tier_dev_error(t, &t->devs[m->failed & MOVE_READ_FAILED ? m->from_dev : m->to_dev], "move",
 			       tier_block_sector(t, m->hold.block));
-	if (atomic_read(&t->devs[m->to_dev].flush_errors) != m->flush_errors)
+	if (doubtful(m))
 		m->failed |= MOVE_DOUBTFUL;
 	failed = m->failed;
 	percpu_down_read(&t->config_sem);
@@ -636,14 +641,14 @@ static bool undo(struct tier *t, struct tier_move *m)
 	return held;
 }
 
-/* one to this device that is not in the commit under way; off the list, or NULL */
+/* a doubtful one to this device that is not in the commit under way; off the list, or NULL */
 static struct tier_move *take_switched(struct tier *t, u32 dev)
 {
 	struct tier_move *m, *found = NULL;
 
 	spin_lock_irq(&t->move_lock);
 	list_for_each_entry(m, &t->switched, list)
-		if (m->to_dev == dev) {
+		if (m->to_dev == dev && doubtful(m)) {
 			found = m;
 			list_del_init(&m->list);
 			break;
@@ -668,7 +673,7 @@ int tier_moves_undo(struct tier *t, u32 dev)
 	for (i = 0; i < t->nr_snapshot; i++) {
 		struct tier_snapshot *sn = &t->snapshot[i];
 
-		if (!sn->move || sn->move->to_dev != dev)
+		if (!sn->move || sn->move->to_dev != dev || !doubtful(sn->move))
 			continue;
 		if (!undo(t, sn->move)) {
 			r = -EIO;
