@@ -135,6 +135,7 @@ ok "both agree" same "$HDD" "$T0"
 is "$(st health)" rw "health"
 
 # --- flushes fail ---
+ok "no commit for a while: if one failed, a flush would be told" msg set commit_ms 60000
 ok "write" one_write 40
 dev_fail ssd flush
 nok "a flush of the fast device that fails reaches the caller" dd if=/dev/zero of="$T0" bs=4k count=1 seek=41 oflag=direct conv=notrunc,fsync
