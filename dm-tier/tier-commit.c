@@ -483,25 +483,29 @@ static bool give_up_fast(struct tier *t)
 }
 
 /*
- * Writes to the slow device are in doubt: where a mark says so, clean copies may differ from it for ever.  They go,
- * durably before the marks do, for which this commit is not the one.
+ * Writes to a device of a cache are in doubt: where a mark says so, clean copies may differ from the slow device for
+ * ever.  They go, durably before the marks do, for which this commit is not the one.  @fills: also what is not recorded
+ * yet, which the fast device may not have.
  */
-static void drop_marked(struct tier *t)
+static void drop_doubtful(struct tier *t, bool fills)
 {
+	const u32 unsettled = TIER_SLOT_FRESH | TIER_SLOT_CHANGED | TIER_SLOT_COMMITTING;
 	u32 i;
 
 	end_unmark(t, false);
-	for (i = 0; t->nr_intents && i < t->map.nr_slots; i++) {
+	for (i = 0; i < t->map.nr_slots; i++) {
 		tier_slot_t slot = tier_to_slot(i);
 		tier_block_t block = tier_slot_block(&t->map, slot);
+		u32 flags = tier_slot_flags(&t->map, slot);
 		struct tier_stripe *s;
 
-		if (!(tier_slot_flags(&t->map, slot) & TIER_SLOT_MAPPED) ||
-		    !t->regions[tier_block_region(&t->g, block)].durable)
+		if (!(flags & TIER_SLOT_MAPPED) ||
+		    (!t->regions[tier_block_region(&t->g, block)].durable && !(fills && (flags & unsettled))))
 			continue;
 		s = tier_stripe(t, block);
 		spin_lock_irq(&s->lock);
-		if (tier_map_lookup(&t->map, block) == slot && !(tier_slot_flags(&t->map, slot) & TIER_SLOT_WRITTEN))
+		if (tier_map_lookup(&t->map, block) == slot &&
+		    (fills || !(tier_slot_flags(&t->map, slot) & TIER_SLOT_WRITTEN)))
 			__tier_slot_update(t, slot, tier_slot_dirty(&t->map, slot), tier_slot_dirty(&t->map, slot));
 		spin_unlock_irq(&s->lock);
 		cond_resched();
@@ -554,7 +558,7 @@ static int write_back_again(struct tier *t)
 	u32 i, nr = 0;
 	int r;
 
-	drop_marked(t);
+	drop_doubtful(t, false);
 	r = mark_written(t);
 	for (i = 0; !r && i < t->map.nr_slots; i++) {
 		tier_slot_t slot = tier_to_slot(i);
@@ -626,7 +630,7 @@ static u32 look_at_doubts(struct tier *t, int *r)
 		else if (i)
 			*r = write_back_again(t) ?: *r;
 		else
-			tier_drop_clean(t);
+			drop_doubtful(t, true);
 	}
 	if (*r)
 		tier_set_health(t, TIER_HEALTH_RO,
@@ -801,8 +805,8 @@ void tier_commit_work(struct work_struct *work)
 	}
 	if (tier_exclusive(t))
 		tier_move_kick(t);
-	else if (tier_slots_low(t) && atomic_read(&t->nr_used))
-		tier_reclaim_kick(t);
+	else if (!r && tier_slots_low(t) && atomic_read(&t->nr_used))
+		tier_reclaim_kick(t);	/* after an error the tick does, once a second */
 }
 
 /* start a commit; @wanted: even if no bio waits for it.  Context: any */
