@@ -788,6 +788,33 @@ void tier_slot_untrack(struct tier *t, tier_slot_t slot, tier_block_t block)
 	spin_unlock_irqrestore(&s->lock, flags);
 }
 
+/* a tier was used last now; without a write to a cache line that all share for each request */
+static void used_now(struct tier_dev *d)
+{
+	unsigned long now = jiffies;
+
+	if (READ_ONCE(d->last) != now)
+		WRITE_ONCE(d->last, now);
+}
+
+/* tiered mode: latencies, and when each tier was used last */
+static void time_begin(struct tier_io *io)
+{
+	if (!(io->flags & TIER_IO_TIMED))
+		io->begun = jiffies;
+	io->flags |= TIER_IO_TIMED;
+	used_now(&io->t->devs[io->dev]);
+}
+
+static void time_end(struct tier_io *io)
+{
+	if (!(io->flags & TIER_IO_TIMED))
+		return;
+	this_cpu_add(io->t->latency->sum, (u32)jiffies - io->begun);
+	this_cpu_inc(io->t->latency->nr);
+	used_now(&io->t->devs[io->dev]);
+}
+
 /* point the bio at its one device */
 static void remap(struct tier_io *io)
 {
@@ -796,10 +823,8 @@ static void remap(struct tier_io *io)
 
 	bio->bi_opf = io->opf;
 	if (io->route == TIER_ROUTE_FAST) {
-		if (tier_exclusive(t) && !(io->flags & TIER_IO_TIMED)) {
-			io->flags |= TIER_IO_TIMED;
-			io->begun = jiffies;
-		}
+		if (tier_exclusive(t))
+			time_begin(io);
 		if (io->dev)
 			slow_begin(io);
 		bio_set_dev(bio, t->devs[io->dev].dm->bdev);
@@ -1104,10 +1129,7 @@ static int finish(struct tier_io *io, blk_status_t *status)
 	unsigned long flags;
 
 	slow_end(io);
-	if (io->flags & TIER_IO_TIMED) {
-		this_cpu_add(t->latency->sum, (u32)jiffies - io->begun);
-		this_cpu_inc(t->latency->nr);
-	}
+	time_end(io);
 	/* "not supported" is no sign of a failing device */
 	failed = io->fast_error && io->fast_error != BLK_STS_NOTSUPP && io->fast_error != BLK_STS_TARGET;
 	if (failed)

@@ -89,7 +89,8 @@ static bool devices_idle(struct tier *t)
 	unsigned long idle = msecs_to_jiffies(tier_tune(t, TIER_TUNE_IDLE_MS));
 	u32 d;
 
-	for (d = 1; d < t->nr_devs; d++)
+	/* requests under way are not counted on the first one: they are short there */
+	for (d = 0; d < t->nr_devs; d++)
 		if (atomic_read(&t->devs[d].inflight) ||
 		    time_before(jiffies, READ_ONCE(t->devs[d].last) + idle))
 			return false;

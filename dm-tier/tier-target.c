@@ -183,7 +183,7 @@ static void start_background(struct tier *t)
 	t->wb_token_time = jiffies;
 	t->mig_token_time = jiffies;
 	t->minute = jiffies;
-	for (i = 1; i < t->nr_devs; i++)
+	for (i = 0; i < t->nr_devs; i++)
 		WRITE_ONCE(t->devs[i].last, jiffies);	/* else it was idle since the machine started */
 	WRITE_ONCE(t->stopping, false);
 	queue_delayed_work(t->bg_wq, &t->tick_work, msecs_to_jiffies(TICK_MS));

@@ -119,7 +119,7 @@ struct tier_dev_stats {
  * @flush_errors: those that failed.  Counted before doubt is set
  * @doubt: one failed: the device may have thrown away what it had not written.  Cleared by the commit that sees to it
  * @inflight: foreground requests under way (not on the first device)
- * @last: jiffies of the last foreground request (not on the first device)
+ * @last: jiffies of the last foreground request (not on the fast device of a cache)
  *
  * @policy: ranks its slots: those of a cache's fast device, or of any tier but the last; else NULL.  config_sem
  *

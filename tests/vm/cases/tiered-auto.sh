@@ -85,6 +85,12 @@ sleep 1
 is "$(on_tier 0 20 10)" 0 "while there are requests nothing moves"
 stop_repeating
 ok "without them they do" wait_until 20 is_up 20 10
+repeat dd if="$T0" of=/dev/null bs=4k count=1 iflag=direct status=none
+touch_blocks 30 10
+sleep 4
+is "$(on_tier 0 0 1) $(on_tier 0 30 10)" "1 0" "requests to the first tier count, too"
+stop_repeating
+ok "without them they move" wait_until 20 is_up 30 10
 
 ok "in rounds" msg set migration 3600
 sleep 1
