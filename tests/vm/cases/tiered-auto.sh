@@ -2,16 +2,17 @@
 # shellcheck shell=bash
 # vmtap: timeout=900
 #
-# Tiered mode: what it does by itself.  Where streams and random writes land, the watermarks, of all tiers and of
-# one, what policies move up, and when: never, at any time, when idle, in rounds, and not while requests are slow.
+# Tiered mode: what it does by itself.  Where streams, random writes and bursts land, the watermarks, of all tiers and
+# of one, the rate of moves and who waits for them, what policies move up, and when: never, at any time, when idle, in
+# rounds, and not while requests are slow.
 # shellcheck source=../tiered-lib.sh
 . "${0%/*}/../tiered-lib.sh"
 load_modules
 
 RATE="migration_rate 1000000"
-head -c 16M /dev/urandom >"$WORK/noise"
+head -c 64M /dev/urandom >"$WORK/noise"
 
-write() { dd if="$WORK/noise" of="$T0" bs=64k seek="$1" count="$2" oflag=direct conv=notrunc status=none; }	# BLOCK COUNT
+write() { dd if="$WORK/noise" of="$T0" bs=64k seek="$1" skip="$1" count="$2" oflag=direct conv=notrunc status=none; }	# BLOCK COUNT
 scattered()	# FIRST COUNT STEP	blocks
 {
 	local i
@@ -64,6 +65,52 @@ ok "it is emptied more" wait_until 30 used_at_most 0 $((slots * 21 / 100))
 is "$(tier 1 out)" 0 "the other is as it was"
 like "$(dmsetup table t0)" " free_low.0 70 free_high.0 80 " "the table says so"
 
+# ---- a burst larger than the first tier, which is being emptied at a block a second ----
+took() { local begin=$EPOCHREALTIME; "$@"; echo $((10#${EPOCHREALTIME/./} / 1000 - 10#${begin/./} / 1000)); }	# ms
+ok "create" new_tiers 64k "5 33 8" lru "free_low 10 free_high 30 migration_rate 64"
+slots=$(tier 0 slots)
+ms=$(took write 0 300)
+out=$(tier 0 out)
+[ "$out" -lt 30 ]
+is $? 0 "300 blocks are written in $ms ms, while $out were demoted"
+is "$(($(tier 0 landings) + $(tier 1 landings)))" 300 "all of them landed"
+[ "$(tier 0 landings)" -le $((slots + 30)) ]
+is $? 0 "those that were too many for the first tier on the second"
+
+# ---- the rate of moves ----
+ok "create" new_tiers 64k "17 33 8" lru "migration off migration_rate 640"
+write 0 100
+ms=$(took sh -c "dmsetup message t0 0 move 1 0 12800; until dmsetup status t0 | grep -q ' jobs 0 '; do sleep 0.1; done")
+[ "$ms" -ge 7000 ] && [ "$ms" -le 30000 ]
+is $? 0 "100 blocks at 10 a second took $ms ms"
+
+# ---- requests beside moves: one waits for the copy of its own block, and no other ----
+ok "create" new_tiers 64k "17 33 8" lru "migration off $RATE"
+write 0 64
+msg move 1 0 $((32 * 128))
+ok "half of them to the second tier" wait_until 30 no_jobs
+sleep 1.2
+dev_slow hdd 3000 0
+begin=$EPOCHREALTIME
+ok "up again, where each copy takes 3 s" msg move 0 0 $((32 * 128))
+sleep 0.5
+ms=$(took write 40 1)
+[ "$ms" -lt 1500 ]
+is $? 0 "a write to another block of the first tier takes $ms ms"
+ms=$(took write 31 1)
+[ "$ms" -lt 1500 ]
+is $? 0 "one to a block whose turn has not come $ms ms"
+ms=$(took write 0 1)
+[ "$ms" -lt 4500 ]
+is $? 0 "one to a block that is being moved $ms ms"
+ok "end" wait_until 60 no_jobs
+all=$((10#${EPOCHREALTIME/./} / 1000 - 10#${begin/./} / 1000))
+[ "$all" -gt 6000 ]
+is $? 0 "all the moves took $all ms"
+dev_ok hdd
+is "$(on_tier 0 0 64)" 64 "they are there"
+ok "all is right" cmp -n $((64 * 65536)) "$T0" "$WORK/noise"
+
 # ---- what policies want, and when ----
 ok "create" new_tiers 64k "17 65 8" hotspot "migration off idle_ms 2000 $RATE"
 ok "write" write 0 200
@@ -97,8 +144,10 @@ sleep 1
 touch_blocks 40 10
 sleep 1
 is "$(on_tier 0 40 10)" 0 "the first is over, and nothing moves until the next"
-ok "continuous again" msg set migration continuous
+ok "with less time between them" msg set migration 2
 ok "they move" wait_until 20 rises 40 10
+ok "continuous again" msg set migration continuous
+ok "as others do" wait_until 20 rises 50 10
 
 ok "yield to requests slower than 5 ms" msg set yield_ms 5
 ok "to those of blocks that stay where they are" msg pin $((100 * 128)) 6400
