@@ -3,4 +3,4 @@
 # Tiered mode: landing, moves, discards, a full device; what it does by itself; tiers that fail, or are missing; disks taken over, and back.
 cd "$(dirname "$0")" || exit
 ./build-iostress || exit
-exec ./vmtap cases/tiered.sh cases/tiered-errors.sh cases/tiered-auto.sh cases/tiered-readonly.sh cases/tiered-settle.sh cases/tiered-taken.sh
+exec ./vmtap cases/tiered.sh cases/tiered-errors.sh cases/tiered-auto.sh cases/tiered-readonly.sh cases/tiered-settle.sh cases/tiered-settle-errors.sh cases/tiered-taken.sh
