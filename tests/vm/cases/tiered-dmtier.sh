@@ -63,6 +63,14 @@ code 0 "pin" dmt pin t0 "$first" 1
 code 0 "where" dmt where "$T0" "$first" 1
 like "$OUT" "$first +1 +0 +pinned" "pinned, by the path of the node"
 code 0 "unpin" dmt unpin t0 "$first" 1
+code 0 "promote" dmt promote t0 "$((first + 16384))" 128
+code 0 "demote" dmt demote t0 "$first" 1
+ok "end" wait_until 60 no_jobs
+code 0 "where" dmt where t0 "$first" 1
+like "$OUT" "$first +1 +1 +-" "one has moved down"
+code 0 "where" dmt where t0 "$((first + 16384))" 1
+like "$OUT" "$((first + 16384)) +1 +0 +-" "the other up"
+code 0 "pin, for good" dmt pin t0 "$((first + 16384))" 1
 code 8 "where of a disk" dmt where "$SSD" 0 8
 code 8 "move to a tier that is not there" dmt move t0 2 0 8
 like "$OUT" "no tier 2" "and why"
@@ -77,6 +85,8 @@ code 0 "remove" dmt remove t0
 code 0 "check" dmt check "$SSD" "$HDD" "$META"
 like "$OUT" ": good" "good"
 code 0 "create" dmt create --feature "migration off migration_rate 1000000" t0 "$SSD" "$HDD" "$META"
+is "$(tier 0 pinned) $(tier 1 pinned)" "1 0" "what was pinned is, and what was unpinned isn't"
+code 0 "unpin" dmt unpin t0 "$((first + 16384))" 1
 ok "mount it again" mount "$T0" "$WORK/mnt"
 ok "the file is right" cmp "$WORK/noise" "$WORK/mnt/noise"
 rm "$WORK/mnt/noise" "$WORK/mnt/pad"
