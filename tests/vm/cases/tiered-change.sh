@@ -109,6 +109,32 @@ ok "create" tiers_up lru "migration off"
 ok "all is right" right
 ok "remove" dmsetup remove t0
 
+# ---- tiers grow while the device is in use, the fastest and the last one ----
+hdd=${HDD##*/}
+read -r _ full _ back _ < <(dmsetup table "$hdd")
+ok "a shorter first tier" grow small "0 14336 linear $dev 0"
+ok "and a shorter last one" grow "$hdd" "0 $((full - 4096)) linear $back 0"
+ok "format" "$DMTIER" format --force --mode tiered --block-size 64k "$SSD" "$HDD" "$META"
+ok "create" tiers_up lru "migration off"
+LEN=$(blockdev --getsz "$T0")
+slots=$(tier 0 slots) more=$(tier 1 slots)
+ok "data" dd if="$WORK/noise" of="$T0" bs=64k count=300 oflag=direct status=none
+ok "the first one grows" grow small "0 18432 linear $dev 0"
+ok "reload" reload "$LEN" "$SSD" "$HDD"
+is "$(tier 0 slots) $(tier 1 slots)" "$((slots + 32)) $more" "it has more slots"
+ok "move some there" msg move 0 $((200 * 128)) $((20 * 128))
+ok "ends" wait_until 60 no_jobs
+ok "they are used" test "$(tier 0 used)" -gt $((slots + 16))
+ok "the last one grows" grow "$hdd" "0 $full linear $back 0"
+ok "and the device" sh -c "'$DMTIER' table --grow --policy lru --feature 'migration off' $SSD $HDD $META | dmsetup load t0"
+ok "reload" sh -c "dmsetup suspend --nolockfs t0 && dmsetup resume t0"
+is "$(tier 0 slots) $(tier 1 slots)" "$((slots + 32)) $((more + 32))" "both have more slots"
+is "$(blockdev --getsz "$T0")" $((LEN + 64 * 128)) "and the device is longer"
+ok "all is right" right
+ok "a write at its end" dd if="$WORK/noise" of="$T0" bs=64k seek=$((LEN / 128 + 63)) count=1 oflag=direct conv=notrunc status=none
+ok "remove" dmsetup remove t0
+ok "metadata" check_tiers
+
 # ---- a disk that was taken over grows by less than a block, and then the power fails ----
 crash_images() { local d; for d in "$HDD" "$META"; do "$@" "$d" "$WORK/crash.${d##*/}" || return; done; }
 save() { dd if="$1" of="$2" bs=64k count=128 iflag=direct status=none; }
