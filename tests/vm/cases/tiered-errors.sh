@@ -4,7 +4,7 @@
 # vmtap: ignore=Buffer I/O error|I/O error, dev
 #
 # Tiered mode: a tier that fails harms the blocks on it and no others; writes go to another tier; a failed move
-# changes nothing; no room is ENOSPC.
+# changes nothing; a tier is emptied that has errors; no room is ENOSPC.
 # shellcheck source=../tiered-lib.sh
 . "${0%/*}/../tiered-lib.sh"
 load_modules
@@ -158,6 +158,26 @@ unlike "$(klog)" "tier 0 is empty" "nobody is told that it is empty"
 dev_ok hdd
 ok "then it becomes so" wait_until 60 gone
 ok "what was there is right" right 0 30
+
+# ---- a tier is emptied that has a block which can't be read ----
+ok "create" new_tiers 64k "17 33 8" lru "migration off migration_rate 1000000 max_errors 1000000"
+ok "write" write 0 32
+is "$(tier 0 used)" 32 "all of it is on the first tier"
+# behind its header its slots
+ok "a slot can't be read" dev_bad ssd $((2048 + 5 * 128)) 128 read
+ok "empty the tier" msg evacuate 0
+one_left() { [ "$(tier 0 used)" = 1 ]; }
+ok "all but one block go" wait_until 30 one_left
+sleep 1
+is "$(tier 0 used) $(tier 0 state) $(st health)" "1 evacuating rw" "it stays there"
+first=$(where 0 4096 | awk '$3 == 0 { print $1 }')
+ok "what is before it is right" right 0 $((first / 128))
+ok "and what is behind it" right $((first / 128 + 1)) $((31 - first / 128))
+ok "give it up" blkdiscard -o $((first * 512)) -l 65536 "$T0"
+gone() { [ "$(tier 0 state)" = empty ]; }
+ok "then the tier is empty" wait_until 30 gone
+ok "and the block zeros" zeros "$T0" "$first" 65536
+dev_ok ssd
 
 # ---- no room ----
 ok "create" new_tiers 64k "9 17 8" lru "migration_rate 1000000"
