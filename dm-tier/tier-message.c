@@ -355,6 +355,24 @@ static u32 job_target(struct tier *t, const struct tier_job *job, u32 dev)
 	}
 }
 
+/*
+ * Tiered mode: a block can't be moved now; is it to be tried again?  It is in use, or there is no slot for it just now.
+ * Only the first one waits for a slot if none is freed, or a job could take days.
+ */
+static bool try_again(struct tier *t, struct tier_job *job, int error)
+{
+	bool no_slot = error == -ENOSPC && job->op != TIER_MSG_EVACUATE;
+	int freed = atomic_read(&t->freed);
+
+	if (no_slot && job->no_slot && job->freed == freed)
+		return false;
+	if (job->retries++ < MAX_RETRIES)
+		return true;
+	job->no_slot = no_slot;
+	job->freed = freed;
+	return false;
+}
+
 /* tiered mode: a step of a job; false: come again later */
 static bool move_step(struct tier *t, struct tier_job *job)
 {
@@ -390,8 +408,7 @@ static bool move_step(struct tier *t, struct tier_job *job)
 	if (!r)
 		t->mig_tokens -= t->g.block_sectors;
 	if (r && r != -ENOENT && r != -EEXIST) {
-		/* in use, or no slot free there just now */
-		if (job->retries++ < MAX_RETRIES)
+		if (try_again(t, job, r))
 			return false;
 		job->skipped++;
 	}

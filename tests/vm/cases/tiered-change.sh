@@ -125,6 +125,9 @@ is "$(tier 0 slots) $(tier 1 slots)" "$((slots + 32)) $more" "it has more slots"
 ok "move some there" msg move 0 $((200 * 128)) $((20 * 128))
 ok "ends" wait_until 60 no_jobs
 ok "they are used" test "$(tier 0 used)" -gt $((slots + 16))
+ok "promote more than it has room for" msg promote 0 "$LEN"
+ok "ends soon" wait_until 60 no_jobs
+like "$(klog)" "promote: [0-9]+ blocks were left out, no slot could be had for them" "the log tells of those that are left"
 ok "the last one grows" grow "$hdd" "0 $full linear $back 0"
 ok "and the device" sh -c "'$DMTIER' table --grow --policy lru --feature 'migration off' $SSD $HDD $META | dmsetup load t0"
 ok "reload" sh -c "dmsetup suspend --nolockfs t0 && dmsetup resume t0"
