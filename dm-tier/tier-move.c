@@ -914,17 +914,18 @@ bool tier_moves(struct tier *t)
 
 	if (READ_ONCE(t->stopping) || tier_health(t) >= TIER_HEALTH_RO)
 		return false;
+	/* who changes the schedule ends the rest: not between the look at it and the rest that follows from that */
+	percpu_down_read(&t->config_sem);
 	if (scheduled(t)) {
-		percpu_down_read(&t->config_sem);
 		for (d = 0; d < t->nr_devs; d++)
 			busy |= balance(t, d);
 		busy |= promote(t);
-		percpu_up_read(&t->config_sem);
 		if (!busy && !atomic_read(&t->nr_moves) && interval(t)) {
 			t->round_over = true;
 			t->round_next = jiffies + interval(t) * HZ;
 		}
 	}
+	percpu_up_read(&t->config_sem);
 	/*
 	 * What was moved is committed soon, so that its old slots can be used; or when the timer says so, if a device
 	 * could not be flushed
