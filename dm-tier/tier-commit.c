@@ -251,7 +251,8 @@ static void unmark_idle(struct tier *t, bool all)
 
 		if (!r->durable)
 			continue;
-		if (r->used && !all) {
+		/* pairs with tier_intent_take(): a use that is not seen, or forgotten, costs a mark that is set anew */
+		if (READ_ONCE(r->used) && !all) {
 			WRITE_ONCE(r->used, false);
 			continue;
 		}

@@ -1014,10 +1014,15 @@ static int pad_granule(struct tier_io *io, u32 granule)
 static bool pad(struct tier_io *io)
 {
 	struct tier *t = io->t;
-	u64 todo = io->mask & ~io->full & ~tier_slot_valid(&t->map, io->slot);
+	struct tier_stripe *s = tier_stripe(t, io->hold.block);
 	blk_status_t status;
 	int r = 0;
+	u64 todo;
 
+	/* its own granules are held, but the word has others, too */
+	spin_lock_irq(&s->lock);
+	todo = io->mask & ~io->full & ~tier_slot_valid(&t->map, io->slot);
+	spin_unlock_irq(&s->lock);
 	for (; todo && !r; todo &= todo - 1)
 		r = pad_granule(io, __ffs64(todo));
 	io->route = TIER_ROUTE_FAST;

@@ -89,7 +89,7 @@ static void emit_tiers(struct tier *t, char *result, unsigned int maxlen, unsign
 			int cpu;
 
 			for_each_possible_cpu(cpu)
-				sum += per_cpu_ptr(d->stats, cpu)->v[k];
+				sum += READ_ONCE(per_cpu_ptr(d->stats, cpu)->v[k]);
 			DMEMIT(" %llu", sum);
 		}
 		DMEMIT(" %d %d %s", atomic_read(&d->pinned), atomic_read(&d->errors), tier_state(t, d));
