@@ -19,7 +19,7 @@ MANDIR	 = $(DESTDIR)$(PREFIX)/share/man
 MAKEFLAGS += --no-print-directory
 
 # What kbuild makes, and so what copying the sources must leave alone.
-KBUILD_PRODUCTS := *.o *.ko *.mod *.mod.c .*.cmd *.symversions Module.symvers modules.order .tmp_* .lock
+KBUILD_PRODUCTS := *.o *.gcno *.ko *.mod *.mod.c .*.cmd *.symversions Module.symvers modules.order .tmp_* .lock
 KBUILD_ARGS	 = W=1 CONFIG_DEBUG_INFO_BTF_MODULES=
 TEST_ENV	 = KVER=$(KVER) TIER_BUILD=$(CURDIR)/$(BUILD)
 
@@ -137,6 +137,12 @@ lint:			## all static checks that can be had here (tests/lint.sh); make check ha
 .PHONY: coverage
 coverage:		## the lines that the unit tests and the tests of the tools run, per file
 	@tests/coverage --jobs $(JOBS)
+
+# One kernel more, tests/debug-kernel.sh: it keeps the counts.
+.PHONY: coverage-kernel
+coverage-kernel:	## the lines of the modules that the virtual machines' tests run; CASES='io-race tiered': only these
+	@tests/deps.sh --more
+	@ver=$$(tests/debug-kernel.sh | tail -n 1) && test -n "$$ver" && tests/coverage --kernel $$ver --jobs $(JOBS) $(CASES)
 
 .PHONY: install
 install:		## modules, programs, man pages (KVER, PREFIX, DESTDIR)

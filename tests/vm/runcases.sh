@@ -33,6 +33,16 @@ sections()
 	done
 }
 
+# How often each line of our modules was run, into a directory that the host takes over.  The kernel keeps the
+# counts of modules that have been unloaded.
+collect_gcov()
+{
+	local from=/sys/kernel/debug/gcov$TIER_BUILD
+
+	mkdir "$OUT/gcov"
+	[ ! -d "$from" ] || (cd "$from" && find . -name '*.gcda' -exec cp --parents -t "$OUT/gcov" {} +)
+}
+
 begun=$SECONDS
 for arg; do
 	IFS=: read -r name limit file <<<"$arg"
@@ -53,3 +63,4 @@ if [ -e $KMEMLEAK ]; then
 	echo "@@vmtap leaks"
 	[ ! -s "$TMPDIR/leaks" ] || sed 's/^/@leak /' "$TMPDIR/leaks" "$TMPDIR/sections"
 fi
+[ -z "${TIER_GCOV:-}" ] || collect_gcov
