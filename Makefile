@@ -116,6 +116,17 @@ check-debug-on:
 	@$(TEST_ENV) TIER_SLOW=$(or $(TIER_SLOW),6) tests/run -t 86400 tests/debug \
 		$(filter-out tests/vm/60-newer-kernel.t,$(wildcard tests/vm/*.t))
 
+# Two processors are needed, so one test at a time.
+.PHONY: check-races
+check-races:		## tests that do much at once on a kernel with KCSAN, which looks for data races in the modules
+	@tests/deps.sh --more
+	@ver=$$(tests/debug-kernel.sh --kcsan | tail -n 1) && test -n "$$ver" && $(MAKE) check-races-on KVER=$$ver KDIR=
+
+.PHONY: check-races-on
+check-races-on:
+	@$(MAKE) build
+	@$(TEST_ENV) TIER_SLOW=$(or $(TIER_SLOW),6) tests/run -t 86400 tests/race
+
 .PHONY: bench
 bench:			## dm-tier beside other caches, takes hours; WORKLOADS='A C': some; TRACES='FILE|DIRECTORY...' alone: the policies, on these
 ifeq ($(if $(WORKLOADS),,$(TRACES)),)

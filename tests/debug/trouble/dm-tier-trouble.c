@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * One bug of each kind that the debug kernel is to find, chosen by the parameter `make`.
+ * One bug of each kind that the debug kernels are to find, chosen by the parameter `make`.
  */
 #include <linux/delay.h>
 #include <linux/list.h>
@@ -94,6 +94,40 @@ static void free_active(void)
 	kfree(w);
 }
 
+static unsigned int counter;
+
+static void count(struct work_struct *unused)
+{
+	unsigned long end = jiffies + 2 * HZ;
+
+	while (time_before(jiffies, end)) {
+		counter++;
+		barrier();
+	}
+}
+
+static void count_at_once(unsigned int nr)
+{
+	struct work_struct other;
+
+	INIT_WORK_ONSTACK(&other, count);
+	if (nr > 1)
+		queue_work(system_unbound_wq, &other);
+	count(NULL);
+	flush_work(&other);
+	destroy_work_on_stack(&other);
+}
+
+static void race(void)
+{
+	count_at_once(2);
+}
+
+static void no_race(void)
+{
+	count_at_once(1);
+}
+
 static const struct {
 	const char *name;
 	void (*make)(void);
@@ -106,6 +140,8 @@ static const struct {
 	{ "list", list_corruption },
 	{ "shift", bad_shift },
 	{ "free-active", free_active },
+	{ "race", race },
+	{ "no-race", no_race },
 };
 
 static int set_make(const char *value, const struct kernel_param *kp)
@@ -125,5 +161,5 @@ static const struct kernel_param_ops make_ops = { .set = set_make };
 
 module_param_cb(make, &make_ops, NULL, 0200);
 MODULE_PARM_DESC(make, "the bug to make");
-MODULE_DESCRIPTION("bugs that the debug kernel is to find");
+MODULE_DESCRIPTION("bugs that the debug kernels are to find");
 MODULE_LICENSE("GPL");
