@@ -151,7 +151,7 @@ static struct bio *buffer_bio(struct copy *c, struct block_device *bdev, blk_opf
 }
 
 /* what was copied to @d counts from now on, but a flush may have failed at this moment: no commit has seen it then */
-static void __copy_in_doubt(struct tier_dev *d, const struct copy *c)
+static void note_doubt(struct tier_dev *d, const struct copy *c)
 {
 	smp_mb();	/* pairs with xchg() in look_at_doubts(), which looks at the slots afterwards */
 	if (atomic_read(&d->flush_errors) != c->flush_errors)
@@ -283,7 +283,7 @@ static void release_parts(struct copy *c, bool filled)
 		if (filled && !p->error && atomic_read(&t->fast->flush_errors) == c->flush_errors) {
 			__tier_slot_update(t, p->slot, tier_slot_valid(&t->map, p->slot) | p->hold.mask,
 					   tier_slot_dirty(&t->map, p->slot));
-			__copy_in_doubt(t->fast, c);
+			note_doubt(t->fast, c);
 		} else if (!tier_slot_valid(&t->map, p->slot)) {
 			__tier_slot_changed(t, p->slot);
 		}
@@ -699,7 +699,7 @@ static void end_write_back(struct work_struct *work)
 		__tier_slot_update(t, p->slot, tier_slot_valid(&t->map, p->slot),
 				   tier_slot_dirty(&t->map, p->slot) & ~written);
 		if (written)
-			__copy_in_doubt(t->slow, c);
+			note_doubt(t->slow, c);
 		__tier_hold_release(s, &p->hold);
 		spin_unlock_irqrestore(&s->lock, flags);
 		done += hweight64(written) << t->g.granule_shift;

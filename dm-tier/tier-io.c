@@ -1044,7 +1044,7 @@ static blk_status_t __settle_write(struct tier_io *io, u64 *valid, u64 *dirty, b
 {
 	u64 fast = io->fast, drop = io->drop;
 	u64 lost = fast & *dirty & ~io->full;	/* parts of dirty granules: nowhere else to go */
-	u64 rest = drop & *dirty & ~io->full;	/* clean when it began, and the slow device may have lost the rest of them */
+	u64 rest = drop & *dirty & ~io->full;	/* clean when it began: the slow device may have lost the rest */
 
 	tier_assert_locked(io->t, io->hold.block);
 	if (io->fast_error) {

@@ -289,8 +289,8 @@ struct tier_job {
 	u32 pass;
 	u32 retries;
 	u64 skipped;
-	bool no_slot;	/* tiered mode: a block was left out since there was no slot for it, when so many had been freed: */
-	int freed;
+	bool no_slot;	/* tiered mode: a block was left out since there was no slot for it, ... */
+	int freed;	/* ... when so many had been freed */
 };
 
 /**

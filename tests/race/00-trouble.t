@@ -29,7 +29,7 @@ END
 done
 ../vm/vmtap "$dir"/{race,no-race}.sh >"$dir/log" 2>&1
 has '^not ok [0-9]+ - race: no kernel trouble' "a data race"
-has '^# .*BUG: KCSAN: data-race in count .*/ count ' "is shown"
+has '^# .*BUG: KCSAN: data-race in (count|race) .*/ (count|race) ' "is shown"
 has '^ok [0-9]+ - no-race: loads' "no race where there is none, the module loads"
 tests=$((tests + 1))
 if grep -q '^not ok [0-9]* - no-race: ' "$dir/log"; then
