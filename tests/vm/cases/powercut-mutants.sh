@@ -38,6 +38,16 @@ try()
 	done
 }
 
+# else all that follows would mean nothing
+echo 0 >/sys/module/dm_tier/parameters/mutant
+if ! "$POWERCUT" -x -b 64 -S write-miss -k 1 -e 200 -c 0 >"$WORK/mutant" 2>&1; then
+	fail "without a mutant nothing fails"
+	tail -n 20 "$WORK/mutant" | diag
+	done_testing
+	exit 1
+fi
+pass "without a mutant nothing fails"
+
 while read -r nr script name; do
 	[[ -z ${TIER_MUTANTS:-} || " $TIER_MUTANTS " == *" $nr "* ]] || continue
 	all=$((all + 1))
