@@ -52,7 +52,7 @@ HOT_SIZE = 8 << 20
 
 # Console lines that make a run fail whatever the script thinks of it.
 TROUBLE = re.compile(
-    r"Kernel panic|\bOops\b|\bBUG\b|\bWARNING: (?!.*taint)|KASAN|UBSAN|KCSAN|KFENCE: |"
+    r"Kernel panic|\bOops\b|\bBUG\b|\bWARNING: (?!.*taint)|KASAN|UBSAN|KCSAN: |KFENCE: |"
     r"general protection fault|[Uu]nable to handle|divide error|stack segment:|"
     r"INFO: task .* blocked for more|BUG: workqueue lockup|INFO: trying to register non-static key|rcu.* stall|rcu: INFO:|soft lockup|hard LOCKUP|"
     r"possible (circular|recursive) locking|possible irq lock inversion|inconsistent lock state|"
