@@ -1123,6 +1123,23 @@ static void reset_bio(struct tier_io *io)
 }
 
 /*
+ * A flush that failed while this write was under way has said nothing of it, and may have thrown it away.  Was it of a
+ * device that this write needs?  What is on both devices of a cache is still on the other one.
+ */
+static bool may_be_lost(const struct tier_io *io)
+{
+	struct tier *t = io->t;
+	int all = atomic_read(&t->flush_errors) - io->flush_errors, slow;
+
+	if (tier_exclusive(t))
+		return all;
+	slow = atomic_read(&t->slow->flush_errors) - io->slow_flush_errors;
+	if (io->flags & TIER_IO_BOTH)
+		return slow;
+	return (slow && io->fast != io->mask) || (all != slow && io->fast);
+}
+
+/*
  * The I/O is done on all devices; io->fast_error and slow_error are set.  Any context.
  * Return: DM_ENDIO_DONE with *status, or DM_ENDIO_INCOMPLETE if the bio will be ended later.
  */
@@ -1149,9 +1166,8 @@ static int finish(struct tier_io *io, blk_status_t *status)
 		if ((io->fast != io->mask || (io->flags & TIER_IO_BOTH)) && !(io->flags & TIER_IO_FUA))
 			tier_dev_acked(t->slow);
 	}
-	/* a flush that failed meanwhile has said nothing of this write, and may have thrown it away */
 	doubtful = write && atomic_read(&t->flush_errors) != io->flush_errors;
-	if (unlikely(doubtful))
+	if (unlikely(doubtful) && may_be_lost(io))
 		WRITE_ONCE(t->lost, true);
 	spin_lock_irqsave(&s->lock, flags);
 	*status = io->fast_error ?: io->slow_error;
@@ -1355,6 +1371,7 @@ int tier_io_map(struct tier *t, struct bio *bio)
 	io->iter = bio->bi_iter;
 	io->hold.block = tier_to_block(io->start >> t->g.block_shift);
 	io->flush_errors = atomic_read(&t->flush_errors);
+	io->slow_flush_errors = atomic_read(&t->slow->flush_errors);
 	set_masks(io);
 	return process(io, true);
 }

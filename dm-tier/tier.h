@@ -215,6 +215,7 @@ enum tier_route {
  * @region: intent region; tiered mode, starved: slots freed so far
  * @begun: jiffies, if it is timed
  * @flush_errors: of all devices, when it was mapped
+ * @slow_flush_errors: those of a cache's slow device
  * @route: enum tier_route
  * @dev: data device of its slot, or the one that is flushed
  * @admit: the policy's word
@@ -239,6 +240,7 @@ struct tier_io {
 	u32 region;
 	u32 begun;
 	int flush_errors;
+	int slow_flush_errors;
 	u8 route;
 	u8 dev;
 	u8 admit;
