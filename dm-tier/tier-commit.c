@@ -199,6 +199,14 @@ static int write_transaction(struct tier *t)
 	return r;
 }
 
+/* the region's mark is on the disk */
+static void marked(struct tier *t, struct tier_region *r)
+{
+	WRITE_ONCE(r->used, true);
+	WRITE_ONCE(r->durable, true);
+	WRITE_ONCE(t->nr_intents, t->nr_intents + 1);
+}
+
 /* writes wait for these marks; a mark claims nothing of the data, so no device is flushed */
 static void mark_regions(struct tier *t, struct list_head *ios)
 {
@@ -224,11 +232,8 @@ static void mark_regions(struct tier *t, struct list_head *ios)
 			tier_io_complete(io, BLK_STS_IOERR);
 			continue;
 		}
-		if (!reg->durable) {
-			WRITE_ONCE(reg->used, true);
-			WRITE_ONCE(reg->durable, true);
-			WRITE_ONCE(t->nr_intents, t->nr_intents + 1);
-		}
+		if (!reg->durable)
+			marked(t, reg);
 		tier_io_defer(io);
 	}
 }
@@ -541,11 +546,8 @@ static int mark_written(struct tier *t)
 	for (i = 0; i < t->g.nr_regions; i++) {
 		struct tier_region *reg = &t->regions[i];
 
-		if (reg->durable || !(t->intent[i / 64] >> (i % 64) & 1))
-			continue;
-		WRITE_ONCE(reg->used, true);
-		WRITE_ONCE(reg->durable, true);
-		WRITE_ONCE(t->nr_intents, t->nr_intents + 1);
+		if (!reg->durable && (t->intent[i / 64] >> (i % 64) & 1))
+			marked(t, reg);
 	}
 	return 0;
 }

@@ -150,11 +150,17 @@ static struct bio *buffer_bio(struct copy *c, struct block_device *bdev, blk_opf
 	return bio;
 }
 
+/* has a flush of the device that is written failed since that began? */
+static bool in_doubt(const struct tier_dev *d, const struct copy *c)
+{
+	return atomic_read(&d->flush_errors) != c->flush_errors;
+}
+
 /* what was copied to @d counts from now on, but a flush may have failed at this moment: no commit has seen it then */
 static void note_doubt(struct tier_dev *d, const struct copy *c)
 {
 	smp_mb();	/* pairs with xchg() in look_at_doubts(), which looks at the slots afterwards */
-	if (atomic_read(&d->flush_errors) != c->flush_errors)
+	if (in_doubt(d, c))
 		WRITE_ONCE(d->doubt, true);
 }
 
@@ -280,7 +286,7 @@ static void release_parts(struct copy *c, bool filled)
 
 		spin_lock_irqsave(&s->lock, flags);
 		/* after a flush that failed beside it nobody knows what has got there */
-		if (filled && !p->error && atomic_read(&t->fast->flush_errors) == c->flush_errors) {
+		if (filled && !p->error && !in_doubt(t->fast, c)) {
 			__tier_slot_update(t, p->slot, tier_slot_valid(&t->map, p->slot) | p->hold.mask,
 					   tier_slot_dirty(&t->map, p->slot));
 			note_doubt(t->fast, c);
@@ -692,7 +698,7 @@ static void end_write_back(struct work_struct *work)
 		}
 		spin_lock_irqsave(&s->lock, flags);
 		written &= ~p->hold.poison;
-		if (atomic_read(&t->slow->flush_errors) != c->flush_errors)
+		if (in_doubt(t->slow, c))
 			written = 0;	/* it may have thrown them away; next time */
 		if (written)
 			tier_slot_change_flags(&t->map, p->slot, 0, TIER_SLOT_WRITTEN);

@@ -30,7 +30,6 @@
 /* tier_move.failed */
 #define MOVE_READ_FAILED	BIT(0)
 #define MOVE_WRITE_FAILED	BIT(1)
-#define MOVE_DOUBTFUL		BIT(2)	/* a flush failed meanwhile */
 
 /* ---- tiers ---- */
 
@@ -294,6 +293,9 @@ static void tell_moved(struct tier *t, const struct tier_move *m)
 /* the block, whose slot had these flags, is counted where it is now */
 static void moved(struct tier *t, const struct tier_move *m, u32 flags)
 {
+	/* what is to be recorded of the old slot is recorded with the new one; a snapshot passes it by */
+	if (flags & TIER_SLOT_CHANGED)
+		atomic_dec(&t->nr_changed);
 	atomic_dec(&t->devs[m->from_dev].used);
 	atomic_inc(&t->devs[m->to_dev].used);
 	if (flags & TIER_SLOT_PINNED) {
@@ -321,9 +323,6 @@ static void __switch(struct tier *t, struct tier_move *m)
 		WRITE_ONCE(t->devs[m->to_dev].doubt, true);
 	spin_unlock(&t->move_lock);
 	__tier_slot_changed(t, m->to);
-	/* what is to be recorded of the old slot is recorded with the new one; a snapshot passes it by */
-	if (flags & TIER_SLOT_CHANGED)
-		atomic_dec(&t->nr_changed);
 	moved(t, m, flags);
 	if (m->cause != TIER_MOVE_SETTLE)
 		tier_settle_again(t);
@@ -341,8 +340,6 @@ static void __switch_back(struct tier *t, struct tier_move *m)
 	tier_map_insert(&t->map, m->to, block, flags & TIER_SLOT_PINNED);
 	tier_slot_set_granules(&t->map, m->to, valid, valid);
 	__tier_slot_changed(t, m->to);
-	if (flags & TIER_SLOT_CHANGED)
-		atomic_dec(&t->nr_changed);
 	moved(t, m, flags);
 	tier_settle_again(t);
 }
@@ -377,9 +374,7 @@ static void move_done(struct work_struct *work)
 	if (m->failed)
 		tier_dev_error(t, &t->devs[m->failed & MOVE_READ_FAILED ? m->from_dev : m->to_dev], "move",
 			       tier_block_sector(t, m->hold.block));
-	if (doubtful(m))
-		m->failed |= MOVE_DOUBTFUL;
-	failed = m->failed;
+	failed = m->failed || doubtful(m);
 	percpu_down_read(&t->config_sem);
 	/* before the slots change, and nobody else can be told of them */
 	if (failed)
@@ -576,12 +571,14 @@ tier_slot_t tier_move_target(struct tier *t, tier_slot_t from)
 	return to;
 }
 
-/* the commit failed: the next one takes it up.  Stripe locked, commit thread */
+/* the commit failed: the next one takes it up.  Commit thread */
 void tier_move_again(struct tier *t, struct tier_move *m)
 {
-	spin_lock(&t->move_lock);
+	unsigned long flags;
+
+	spin_lock_irqsave(&t->move_lock, flags);
 	list_add(&m->list, &t->switched);
-	spin_unlock(&t->move_lock);
+	spin_unlock_irqrestore(&t->move_lock, flags);
 }
 
 /* false: a request that began before the move is still reading the old slot */
@@ -693,9 +690,7 @@ int tier_moves_undo(struct tier *t, u32 dev)
 			nr++;
 			continue;
 		}
-		spin_lock_irq(&t->move_lock);
-		list_add(&m->list, &t->switched);
-		spin_unlock_irq(&t->move_lock);
+		tier_move_again(t, m);
 		r = -EIO;
 	}
 	if (nr)

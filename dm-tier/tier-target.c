@@ -132,7 +132,6 @@ static void policy_work(struct tier *t, u32 dev, struct tier_policy *p)
 		}
 }
 
-/* once a second */
 /* a write of the metadata may have failed that no commit waited for: a checkpoint's */
 void tier_look_at_metadata(struct tier *t)
 {
@@ -143,6 +142,7 @@ void tier_look_at_metadata(struct tier *t)
 		tier_set_health(t, TIER_HEALTH_RO, "a metadata write failed, they need a check");
 }
 
+/* once a second */
 static void tick_work(struct work_struct *work)
 {
 	struct tier *t = container_of(to_delayed_work(work), struct tier, tick_work);

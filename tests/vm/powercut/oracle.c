@@ -225,6 +225,12 @@ static u64 durable_until(u64 cut)
 	return durable;
 }
 
+/* is what was acknowledged at @time?  @until: durable_until(@cut) */
+static bool is_durable(u64 time, u64 cut, u64 until)
+{
+	return flush_failed ? durable_in_spite(time, cut) : time < until;
+}
+
 /* an acknowledged write or discard is durable */
 static void settle(const struct event *e, struct permit *p)
 {
@@ -256,7 +262,7 @@ void oracle_permits(u64 cut, struct permit *p)
 			break;
 		case EV_WRITE_ACK:
 		case EV_DISCARD_ACK:
-			if (e->fua || (flush_failed ? durable_in_spite(e->time, cut) : e->time < durable))
+			if (e->fua || is_durable(e->time, cut, durable))
 				settle(e, p);
 			break;
 		}
@@ -278,8 +284,7 @@ void oracle_pins(u64 cut, u8 *may, u64 nr_blocks)
 		for (b = e->start; b < e->start + e->n && b < nr_blocks; b++)
 			if (e->kind == EV_PIN)
 				may[b] |= is;
-			else if (e->kind == EV_PIN_ACK &&
-				 (flush_failed ? durable_in_spite(e->time, cut) : e->time < durable))
+			else if (e->kind == EV_PIN_ACK && is_durable(e->time, cut, durable))
 				may[b] = is;
 	}
 }
