@@ -419,8 +419,7 @@ static void settle_slot(struct tier *t, const struct tier_snapshot *sn, bool wri
 	}
 	tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_COMMITTING, 0);
 	if (written && !(old & TIER_SLOT_CHANGED))
-		tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_LOST | TIER_SLOT_GONE |
-				       (tier_exclusive(t) ? 0 : TIER_SLOT_WRITTEN), 0);
+		tier_slot_change_flags(&t->map, sn->slot, TIER_SLOT_LOST | TIER_SLOT_GONE | TIER_SLOT_WRITTEN, 0);
 	if (!written) {
 		__tier_slot_changed(t, sn->slot);
 	} else if (!sn->rec.flags && !tier_slot_valid(&t->map, sn->slot) && !(old & TIER_SLOT_CHANGED)) {
@@ -617,9 +616,10 @@ static void forget_written(struct tier *t)
  * is there, also if the next one succeeds.  Who wrote it is told (see map_flush()).  Data that were durable elsewhere
  * before they were copied there are still in the other place, as long as no commit records the copy.
  *
- * Return: the devices; *@r is set if some of that can't be taken back, and nothing may be recorded then.
+ * Return: the devices; *@r is set if some of that can't be taken back, and nothing may be recorded then.  Tiered mode:
+ * *@left gets a bit for each tier that a move to can't be taken back now: that move is not recorded.
  */
-static u32 look_at_doubts(struct tier *t, int *r)
+static u32 look_at_doubts(struct tier *t, int *r, u32 *left)
 {
 	u32 devs = 0, i;
 
@@ -629,7 +629,7 @@ static u32 look_at_doubts(struct tier *t, int *r)
 			continue;
 		devs |= BIT(i);
 		if (tier_exclusive(t))
-			*r = tier_moves_undo(t, i) ?: *r;
+			*left |= tier_moves_undo(t, i) ? 0 : BIT(i);
 		else if (i)
 			*r = write_back_again(t) ?: *r;
 		else
@@ -655,24 +655,26 @@ static void add_slot(struct tier *t, const struct tier_snapshot *sn)
 }
 
 /*
- * Tiered mode: devices that failed the flush may not have what the records of their slots claim.  Those wait for
- * another commit; the blocks of the other devices go on.
+ * Tiered mode: devices that failed the flush may not have what the records of their slots claim, and so it is with
+ * moves that could not be taken back.  Those wait for another commit; all the others go on.
  */
 static void leave_unsure(struct tier *t, u32 failed)
 {
 	u32 i;
 
-	for (i = 0; failed && i < t->nr_snapshot; i++) {
+	for (i = 0; i < t->nr_snapshot; i++) {
 		struct tier_snapshot *sn = &t->snapshot[i];
 
-		sn->unsure = sn->rec.valid && (failed & BIT(tier_slot_dev(&t->g, sn->slot)));
+		if (!sn->undone)
+			sn->unsure = (sn->rec.valid && (failed & BIT(tier_slot_dev(&t->g, sn->slot)))) ||
+				     (sn->move && tier_move_doubtful(sn->move));
 	}
 }
 
 /* 0 or an error; @lost: tiered mode: that of devices that could not be flushed, all else is committed */
 static int commit_changed(struct tier *t, enum unmark which, int *lost)
 {
-	u32 word = 0, failed, doubts, i;
+	u32 word = 0, failed, doubts, left = 0, i;
 	bool more, again;
 	int r, doubt = 0;
 
@@ -693,7 +695,7 @@ static int commit_changed(struct tier *t, enum unmark which, int *lost)
 		/* before clean copies are dropped, which would count as gone */
 		if (failed == BIT(0) && !tier_exclusive(t) && !READ_ONCE(t->slow->doubt))
 			forget_written(t);
-		doubts = look_at_doubts(t, &doubt);
+		doubts = look_at_doubts(t, &doubt, &left);
 		if (tier_exclusive(t))
 			leave_unsure(t, failed);
 		again = give_up_fast(t) || (doubts & ~failed);
@@ -723,6 +725,11 @@ static int commit_changed(struct tier *t, enum unmark which, int *lost)
 			r = 0;
 		}
 	} while (more && !r);
+	for (i = 0; left >> i; i++)
+		if (left >> i & 1)
+			WRITE_ONCE(t->devs[i].doubt, true);
+	if (left && !*lost)
+		*lost = -EIO;
 	if (which != UNMARK_NONE)
 		end_unmark(t, !r);
 	smp_mb();	/* pairs with tier_commit_pending(): nr_changed has risen again if it failed */

@@ -7,7 +7,6 @@
  * the slow device told: its data may change with it, and no durable record may call a copy of the old
  * data clean.
  */
-#include <linux/completion.h>
 #include "tier.h"
 
 /* is a discard under way there?  Stripe locked */
@@ -85,23 +84,12 @@ u64 tier_range_mask(struct tier *t, tier_block_t block, u64 start, u64 end)
 	return tier_granule_mask((start - b) >> t->g.granule_shift, (end - b - 1) >> t->g.granule_shift);
 }
 
-/* a thread that waits for a hold */
-struct hold_waiter {
-	struct tier_hold hold;
-	struct completion done;
-};
-
-static void wake_waiter(struct tier_hold *h)
-{
-	complete(&container_of(h, struct hold_waiter, hold)->done);
-}
-
 /* waits, in its turn, for what is under way on the granules */
 static void drop_in_block(struct tier *t, tier_block_t block, u64 start, u64 end, bool dirty_too)
 {
 	struct tier_stripe *s = tier_stripe(t, block);
 	u64 mask = tier_range_mask(t, block, start, end);
-	struct hold_waiter w;
+	struct tier_hold_waiter w;
 	tier_slot_t slot;
 
 	if (!mask)
@@ -110,13 +98,7 @@ static void drop_in_block(struct tier *t, tier_block_t block, u64 start, u64 end
 	spin_lock_irq(&s->lock);
 	if (tier_map_lookup(&t->map, block) == TIER_NO_SLOT)
 		goto unlock;
-	if (!__tier_hold_try(s, &w.hold)) {
-		init_completion(&w.done);
-		__tier_hold_wait(s, &w.hold, wake_waiter);
-		spin_unlock_irq(&s->lock);
-		wait_for_completion(&w.done);
-		spin_lock_irq(&s->lock);
-	}
+	__tier_hold_get(s, &w);
 	/* the slot may be another one, or none, by now */
 	slot = tier_map_lookup(&t->map, block);
 	if (slot != TIER_NO_SLOT) {

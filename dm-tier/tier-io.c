@@ -83,8 +83,8 @@ void __tier_slot_replaced(struct tier *t, tier_slot_t slot, u64 valid, u64 dirty
 		return;
 	}
 	tier_slot_set_granules(&t->map, slot, valid, dirty);
-	if (tier_exclusive(t))
-		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_WRITTEN);
+	if (tier_exclusive(t) && (valid & ~old_valid))
+		__tier_move_grew(t, slot, valid & ~old_valid);
 	__tier_settle_grew(t, tier_slot_block(&t->map, slot), valid & ~old_valid);
 	if (old_valid & ~valid)
 		tier_slot_change_flags(&t->map, slot, 0, TIER_SLOT_LOST);
@@ -226,6 +226,30 @@ static void io_granted(struct tier_hold *h)
 	tier_assert_locked(io->t, h->block);
 	io->flags |= TIER_IO_HELD;
 	tier_io_queue(io->t, io, &io->t->deferred);
+}
+
+static void wake_waiter(struct tier_hold *h)
+{
+	complete(&container_of(h, struct tier_hold_waiter, hold)->done);
+}
+
+/**
+ * __tier_hold_get() - take a hold, in its turn
+ * @s: stripe of the block, locked with interrupts off; not while this waits
+ * @w: its hold is initialised
+ *
+ * Context: may sleep; config_sem must not be held, those who have the hold may need it.
+ */
+void __tier_hold_get(struct tier_stripe *s, struct tier_hold_waiter *w)
+{
+	lockdep_assert_held(&s->lock);
+	if (__tier_hold_try(s, &w->hold))
+		return;
+	init_completion(&w->done);
+	__tier_hold_wait(s, &w->hold, wake_waiter);
+	spin_unlock_irq(&s->lock);
+	wait_for_completion(&w->done);
+	spin_lock_irq(&s->lock);
 }
 
 void tier_hold_release(struct tier *t, struct tier_hold *h)
@@ -1177,8 +1201,8 @@ static int finish(struct tier_io *io, blk_status_t *status)
 		u64 valid = tier_slot_valid(&t->map, io->slot);
 		u64 dirty = tier_slot_dirty(&t->map, io->slot);
 
-		if (write && tier_exclusive(t))
-			tier_slot_change_flags(&t->map, io->slot, 0, TIER_SLOT_WRITTEN);
+		if (write && tier_exclusive(t) && !*status)
+			__tier_move_written(t, io->slot, io->start & (t->g.block_sectors - 1), io->sectors);
 		*status = write ? __settle_write(io, &valid, &dirty, &again) :
 				  __settle_read(io, &valid, &dirty, &again);
 		if (unlikely(doubtful) && !tier_exclusive(t))

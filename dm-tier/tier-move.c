@@ -15,6 +15,8 @@
  * promoted to a full tier; that takes the tier below its watermark, and another block is demoted to the
  * slot that became free.
  */
+#include <linux/bitmap.h>
+#include <linux/completion.h>
 #include <linux/dm-kcopyd.h>
 #include <linux/slab.h>
 #include <linux/sort.h>
@@ -248,7 +250,7 @@ void tier_trim_work(struct work_struct *work)
 /* ---- a move ---- */
 
 /* has a flush of the device that it went to failed since its copy began? */
-static bool doubtful(const struct tier_move *m)
+bool tier_move_doubtful(const struct tier_move *m)
 {
 	return atomic_read(&m->t->devs[m->to_dev].flush_errors) != m->flush_errors;
 }
@@ -317,9 +319,10 @@ static void __switch(struct tier *t, struct tier_move *m)
 	tier_slot_set_granules(&t->map, m->to, valid, valid);
 	spin_lock(&t->move_lock);
 	list_add_tail(&m->list, &t->switched);
+	list_add(&m->unrecorded, &t->unrecorded);
 	WRITE_ONCE(t->nr_switched, t->nr_switched + 1);
 	/* look_at_doubts() may just have been there; move_done() has looked before */
-	if (doubtful(m))
+	if (tier_move_doubtful(m))
 		WRITE_ONCE(t->devs[m->to_dev].doubt, true);
 	spin_unlock(&t->move_lock);
 	__tier_slot_changed(t, m->to);
@@ -342,6 +345,44 @@ static void __switch_back(struct tier *t, struct tier_move *m)
 	__tier_slot_changed(t, m->to);
 	moved(t, m, flags);
 	tier_settle_again(t);
+}
+
+/**
+ * __tier_move_written() - a block was written to; if no commit has recorded its last move, that is remembered
+ * @t: target, tiered
+ * @slot: the block's slot; its stripe is locked
+ * @first: sector in the block
+ * @nr: sectors
+ *
+ * Context: any, interrupts are off.
+ */
+void __tier_move_written(struct tier *t, tier_slot_t slot, u32 first, u32 nr)
+{
+	struct tier_move *m;
+
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
+	if (!(tier_slot_flags(&t->map, slot) & (TIER_SLOT_SWITCHED | TIER_SLOT_COMMITTING)))
+		return;
+	spin_lock(&t->move_lock);
+	list_for_each_entry(m, &t->unrecorded, unrecorded)
+		if (m->to == slot)
+			bitmap_set(m->written, first, nr);
+	spin_unlock(&t->move_lock);
+}
+
+/* the same of granules that became valid: nothing of them is in the slot that it came from */
+void __tier_move_grew(struct tier *t, tier_slot_t slot, u64 granules)
+{
+	u32 len = tier_block_len(t, tier_slot_block(&t->map, slot)), first, last;
+
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
+	for (; granules; granules &= ~tier_granule_mask(first, last)) {
+		first = __ffs64(granules);
+		for (last = first; granules >> last >> 1 & 1; last++)
+			;
+		__tier_move_written(t, slot, first << t->g.granule_shift,
+				    min((last + 1) << t->g.granule_shift, len) - (first << t->g.granule_shift));
+	}
 }
 
 static void move_end(struct tier *t, bool by_hand)
@@ -374,7 +415,7 @@ static void move_done(struct work_struct *work)
 	if (m->failed)
 		tier_dev_error(t, &t->devs[m->failed & MOVE_READ_FAILED ? m->from_dev : m->to_dev], "move",
 			       tier_block_sector(t, m->hold.block));
-	failed = m->failed || doubtful(m);
+	failed = m->failed || tier_move_doubtful(m);
 	percpu_down_read(&t->config_sem);
 	/* before the slots change, and nobody else can be told of them */
 	if (failed)
@@ -457,7 +498,8 @@ static int start(struct tier *t, tier_block_t block, tier_slot_t from, u32 to_de
 		 enum tier_move_cause cause)
 {
 	struct tier_stripe *s = tier_stripe(t, block);
-	struct tier_move *m = kmalloc(sizeof(*m), GFP_NOIO | __GFP_NOWARN);
+	struct tier_move *m = kzalloc(struct_size(m, written, BITS_TO_LONGS(t->g.block_sectors)),
+				      GFP_NOIO | __GFP_NOWARN);
 	u64 valid = 0;
 	int r;
 
@@ -581,6 +623,14 @@ void tier_move_again(struct tier *t, struct tier_move *m)
 	spin_unlock_irqrestore(&t->move_lock, flags);
 }
 
+/* a commit has recorded it, or it never was */
+static void recorded(struct tier *t, struct tier_move *m)
+{
+	spin_lock_irq(&t->move_lock);
+	list_del_init(&m->unrecorded);
+	spin_unlock_irq(&t->move_lock);
+}
+
 /* false: a request that began before the move is still reading the old slot */
 static bool move_leave(struct tier *t, struct tier_move *m)
 {
@@ -601,8 +651,8 @@ static bool move_leave(struct tier *t, struct tier_move *m)
 	return true;
 }
 
-/* both records are durable.  Commit thread */
-void tier_move_committed(struct tier *t, struct tier_move *m)
+/* nobody finds it in its old slot any more, which is free when the last one has left it */
+static void leave(struct tier *t, struct tier_move *m)
 {
 	if (move_leave(t, m))
 		return;
@@ -612,31 +662,125 @@ void tier_move_committed(struct tier *t, struct tier_move *m)
 	tier_move_kick(t);
 }
 
-/* the block goes back to its old slot; false: it was written or discarded in the new one, or is being so */
+/* both records are durable.  Commit thread */
+void tier_move_committed(struct tier *t, struct tier_move *m)
+{
+	recorded(t, m);
+	leave(t, m);
+}
+
+struct copy_wait {
+	struct completion done;
+	bool read_failed;
+	bool write_failed;
+};
+
+static void copy_waited(int read_err, unsigned long write_err, void *context)
+{
+	struct copy_wait *c = context;
+
+	c->read_failed = read_err;
+	c->write_failed = write_err;
+	complete(&c->done);
+}
+
+/**
+ * tier_move_copy() - copy and wait for it
+ * @t: target, tiered
+ * @from: what
+ * @to: where to, as many sectors
+ * @read_failed: tells which side failed
+ *
+ * Context: may sleep.
+ * Return: 0 or -EIO.
+ */
+int tier_move_copy(struct tier *t, const struct dm_io_region *from, const struct dm_io_region *to, bool *read_failed)
+{
+	struct dm_io_region source = *from, dest = *to;
+	struct copy_wait c = { };
+
+	init_completion(&c.done);
+	dm_kcopyd_copy(t->kcopyd, &source, 1, &dest, 0, copy_waited, &c);
+	wait_for_completion_io(&c.done);
+	*read_failed = c.read_failed;
+	return c.read_failed || c.write_failed ? -EIO : 0;
+}
+
+/*
+ * What was written to a moved block is copied to its old slot, which has all the rest; the block is held.  What can't
+ * be read is lost: its writers have been told that the flush failed.  Return: 0, or an error of the old slot's device.
+ */
+static int copy_back(struct tier *t, const struct tier_move *m, u64 valid)
+{
+	struct tier_dev *old = &t->devs[m->from_dev], *new = &t->devs[m->to_dev];
+	u32 len = tier_block_len(t, m->hold.block), first = 0, lost = 0;
+	bool read_failed, any = false;
+
+	while ((first = find_next_bit(m->written, len, first)) < len) {
+		u32 end = find_next_zero_bit(m->written, len, first);
+		struct dm_io_region from = { .bdev = new->dm->bdev };
+		struct dm_io_region to = { .bdev = old->dm->bdev };
+
+		end = min(end, ((first >> t->g.granule_shift) + 1) << t->g.granule_shift);
+		from.sector = tier_slot_sector(t, m->to) + first;
+		to.sector = tier_slot_sector(t, m->from) + first;
+		from.count = end - first;
+		to.count = end - first;
+		if (!(valid >> (first >> t->g.granule_shift) & 1)) {
+			first = end;
+			continue;
+		}
+		any = true;
+		if (tier_move_copy(t, &from, &to, &read_failed)) {
+			if (!read_failed) {
+				tier_dev_error(t, old, "write", tier_block_sector(t, m->hold.block) + first);
+				return -EIO;
+			}
+			tier_dev_error(t, new, "read", tier_block_sector(t, m->hold.block) + first);
+			lost += end - first;
+		}
+		first = end;
+	}
+	if (any)
+		tier_dev_acked(old);
+	if (lost)
+		DMERR_LIMIT("%s: %u sectors of the block at %llu that were written before a flush failed are lost", t->name,
+			    lost, (unsigned long long)tier_block_sector(t, m->hold.block));
+	return 0;
+}
+
+/* the block goes back to its old slot, with what was written to it since; false: that can't be written there */
 static bool undo(struct tier *t, struct tier_move *m)
 {
 	struct tier_stripe *s = tier_stripe(t, m->hold.block);
-	bool held;
+	struct tier_hold_waiter w;
+	u64 valid;
+	int r;
 
-	percpu_down_read(&t->config_sem);
+	tier_hold_init(&w.hold, m->hold.block, tier_block_mask(t, m->hold.block), TIER_HOLD_ONLY);
 	spin_lock_irq(&s->lock);
-	held = !(tier_slot_flags(&t->map, m->to) & TIER_SLOT_WRITTEN) && __tier_hold_try(s, &m->hold);
+	__tier_hold_get(s, &w);
+	valid = tier_slot_valid(&t->map, m->to);
 	spin_unlock_irq(&s->lock);
-	if (held) {
-		atomic_dec(&t->devs[m->from_dev].leaving);
-		swap(m->from, m->to);
-		swap(m->from_dev, m->to_dev);
-		atomic_inc(&t->devs[m->from_dev].leaving);
-		tell_policies(t, m, TIER_REMOVED_INVALID);
-		spin_lock_irq(&s->lock);
-		__switch_back(t, m);
-		__tier_hold_release(s, &m->hold);
-		spin_unlock_irq(&s->lock);
+	r = copy_back(t, m, valid);
+	if (r) {
+		tier_hold_release(t, &w.hold);
+		return false;
 	}
+	recorded(t, m);
+	percpu_down_read(&t->config_sem);
+	atomic_dec(&t->devs[m->from_dev].leaving);
+	swap(m->from, m->to);
+	swap(m->from_dev, m->to_dev);
+	atomic_inc(&t->devs[m->from_dev].leaving);
+	tell_policies(t, m, TIER_REMOVED_INVALID);
+	spin_lock_irq(&s->lock);
+	__switch_back(t, m);
+	__tier_hold_release(s, &w.hold);
+	spin_unlock_irq(&s->lock);
 	percpu_up_read(&t->config_sem);
-	if (held)
-		tier_move_committed(t, m);	/* what was its new slot becomes free as an old one does */
-	return held;
+	leave(t, m);	/* what was its new slot becomes free as an old one does */
+	return true;
 }
 
 /* a doubtful one to this device that is not in the commit under way; off the list, or NULL */
@@ -646,7 +790,7 @@ static struct tier_move *take_switched(struct tier *t, u32 dev)
 
 	spin_lock_irq(&t->move_lock);
 	list_for_each_entry(m, &t->switched, list)
-		if (m->to_dev == dev && doubtful(m)) {
+		if (m->to_dev == dev && tier_move_doubtful(m)) {
 			found = m;
 			list_del_init(&m->list);
 			break;
@@ -660,43 +804,44 @@ static struct tier_move *take_switched(struct tier *t, u32 dev)
  * @t: target
  * @dev: number of the device
  *
+ * What has been written to their blocks since goes with them.
  * Context: commit thread, with a snapshot.
- * Return: 0, or -EIO if some block was written to or discarded since; nothing may be recorded then.
+ * Return: false if that failed for some, which stay where they are and are not to be recorded.
  */
-int tier_moves_undo(struct tier *t, u32 dev)
+bool tier_moves_undo(struct tier *t, u32 dev)
 {
+	struct tier_move *m, *tmp;
+	LIST_HEAD(left);
+	bool all = true;
 	u32 i, nr = 0;
-	int r = 0;
 
 	for (i = 0; i < t->nr_snapshot; i++) {
 		struct tier_snapshot *sn = &t->snapshot[i];
 
-		if (!sn->move || sn->move->to_dev != dev || !doubtful(sn->move))
+		if (!sn->move || sn->move->to_dev != dev || !tier_move_doubtful(sn->move))
 			continue;
 		if (!undo(t, sn->move)) {
-			r = -EIO;
+			all = false;
 			continue;
 		}
 		sn->move = NULL;
 		sn->undone = true;
 		nr++;
 	}
-	while (!r) {
-		struct tier_move *m = take_switched(t, dev);
-
-		if (!m)
-			break;
-		if (undo(t, m)) {
+	while ((m = take_switched(t, dev))) {
+		if (undo(t, m))
 			nr++;
-			continue;
-		}
+		else
+			list_add(&m->list, &left);
+	}
+	list_for_each_entry_safe(m, tmp, &left, list) {
+		all = false;
 		tier_move_again(t, m);
-		r = -EIO;
 	}
 	if (nr)
 		DMWARN_LIMIT("%s: flush of tier %u failed: %u blocks that were moved there are in their old places again",
 			     t->name, dev, nr);
-	return r;
+	return all;
 }
 
 /* old slots that were still read when their move was committed; true: some still are */
@@ -710,7 +855,7 @@ static bool free_left(struct tier *t)
 	list_splice_init(&t->leaving, &leaving);
 	spin_unlock_irq(&t->move_lock);
 	list_for_each_entry_safe(m, tmp, &leaving, list)
-		tier_move_committed(t, m);
+		leave(t, m);
 	spin_lock_irq(&t->move_lock);
 	more = !list_empty(&t->leaving);
 	spin_unlock_irq(&t->move_lock);
@@ -971,5 +1116,6 @@ void tier_move_forget(struct tier *t)
 	list_for_each_entry_safe(m, tmp, &t->switched, list)
 		kfree(m);
 	INIT_LIST_HEAD(&t->switched);
+	INIT_LIST_HEAD(&t->unrecorded);
 	t->nr_switched = 0;
 }

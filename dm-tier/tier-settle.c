@@ -22,8 +22,7 @@
  * Afterwards writes go to blocks that are in their place.  The end of the device is the exception: its block is in a
  * slot of another tier, and is copied after each write, and at a clean stop at the latest.
  */
-#include <linux/completion.h>
-#include <linux/dm-kcopyd.h>
+#include <linux/dm-io.h>
 #include "tier.h"
 
 #define STEP_MS		50	/* at a time */
@@ -94,35 +93,18 @@ static int zero(struct tier *t, struct tier_dev *d, sector_t sector, u64 mask, u
 	return r;
 }
 
-struct tail_copy {
-	struct completion done;
-	bool read_failed;
-	bool write_failed;
-};
-
-static void tail_copied(int read_err, unsigned long write_err, void *context)
-{
-	struct tail_copy *c = context;
-
-	c->read_failed = read_err;
-	c->write_failed = write_err;
-	complete(&c->done);
-}
-
 /* what is valid of it, from slot @slot */
 static int copy_tail_from(struct tier *t, struct tier_dev *d, tier_slot_t slot, sector_t sector, u32 len)
 {
 	struct tier_dev *source = tier_slot_device(t, slot);
 	struct dm_io_region from = { .bdev = source->dm->bdev, .sector = tier_slot_sector(t, slot), .count = len };
 	struct dm_io_region to = { .bdev = d->dm->bdev, .sector = sector, .count = len };
-	struct tail_copy c = { };
+	bool read_failed;
+	int r = tier_move_copy(t, &from, &to, &read_failed);
 
-	init_completion(&c.done);
-	dm_kcopyd_copy(t->kcopyd, &from, 1, &to, 0, tail_copied, &c);
-	wait_for_completion_io(&c.done);
-	if (c.read_failed)
+	if (r && read_failed)
 		tier_dev_error(t, source, "read", sector);
-	return c.read_failed || c.write_failed ? -EIO : 0;
+	return r;
 }
 
 /*
@@ -244,9 +226,10 @@ static int bring(struct tier *t, struct tier_dev *d, tier_block_t block)
 	return r;
 }
 
-/* hold what a block has not, in its slot, which it gets if it has none; 0: nothing, or not now */
-static u64 take_gaps(struct tier *t, struct tier_dev *d, tier_slot_t place, struct tier_hold *hold)
+/* hold what a block has not, in its slot, which it gets if it has none; false: nothing, or not now */
+static bool take_gaps(struct tier *t, struct tier_dev *d, struct tier_settle_fill *f)
 {
+	struct tier_hold *hold = &f->hold;
 	struct tier_stripe *s = tier_stripe(t, hold->block);
 	struct tier_policy *p = d->policy;
 	bool inserted = false;
@@ -258,15 +241,15 @@ static u64 take_gaps(struct tier *t, struct tier_dev *d, tier_slot_t place, stru
 	slot = tier_map_lookup(&t->map, hold->block);
 	if (slot == TIER_NO_SLOT)
 		gaps = tier_block_mask(t, hold->block);
-	else if (slot == place)
+	else if (slot == f->place)
 		gaps = tier_block_mask(t, hold->block) & ~tier_slot_valid(&t->map, slot);
 	hold->mask = gaps;
 	if (gaps && !__tier_hold_try(s, hold))
 		gaps = 0;
 	if (gaps && slot == TIER_NO_SLOT) {
-		inserted = tier_slot_take(t, place) != TIER_NO_SLOT;
+		inserted = tier_slot_take(t, f->place) != TIER_NO_SLOT;
 		if (inserted) {
-			__tier_slot_begin(t, place, hold->block);
+			__tier_slot_begin(t, f->place, hold->block);
 		} else {
 			__tier_hold_release(s, hold);
 			gaps = 0;
@@ -274,40 +257,73 @@ static u64 take_gaps(struct tier *t, struct tier_dev *d, tier_slot_t place, stru
 	}
 	spin_unlock_irq(&s->lock);
 	if (inserted && p)
-		p->type->inserted(p, hold->block, tier_slot_number(t, place), NULL);
+		p->type->inserted(p, hold->block, tier_slot_number(t, f->place), NULL);
 	return gaps;
 }
 
-/* zeros where a block has nothing; false: not now */
-static bool fill(struct tier *t, struct tier_dev *d, tier_block_t block)
+/* the zeros of a block are there, durably, or not */
+static void end_fill(struct tier *t, struct tier_settle_fill *f, bool written)
 {
-	struct tier_stripe *s = tier_stripe(t, block);
-	tier_slot_t place = tier_settle_place(t, d, block);
-	struct tier_hold hold;
-	u64 gaps, valid;
-	int r;
+	struct tier_stripe *s = tier_stripe(t, f->hold.block);
+	u64 valid;
 
-	tier_hold_init(&hold, block, 0, TIER_HOLD_ONLY);
-	percpu_down_read(&t->config_sem);
-	gaps = take_gaps(t, d, place, &hold);
-	percpu_up_read(&t->config_sem);
-	if (!gaps)
-		return false;
-	r = zero(t, d, tier_slot_sector(t, place), gaps, tier_block_len(t, block));
-	tier_dev_dirtied(d);
-	if (r) {
-		tier_dev_error(t, d, "write", tier_block_sector(t, block));
-		tier_settle_failed(t);
-	}
 	spin_lock_irq(&s->lock);
-	valid = tier_slot_valid(&t->map, place) | (r ? 0 : gaps);
-	__tier_slot_update(t, place, valid, valid);
+	valid = tier_slot_valid(&t->map, f->place) | (written ? f->hold.mask : 0);
+	__tier_slot_update(t, f->place, valid, valid);
 	/* nothing landed after all: let the commit give the slot back */
 	if (!valid)
-		__tier_slot_changed(t, place);
-	__tier_hold_release(s, &hold);
+		__tier_slot_changed(t, f->place);
+	__tier_hold_release(s, &f->hold);
 	spin_unlock_irq(&s->lock);
-	return !r;
+}
+
+/*
+ * The zeros written since the last time are made durable, and only then believed: nobody else knows of them, so nobody
+ * would be told if a flush that fails threw them away.
+ */
+static void end_fills(struct tier *t, struct tier_dev *d)
+{
+	struct tier_settle *st = &t->settle;
+	u32 failed, i;
+	bool durable;
+
+	if (!st->nr_fills)
+		return;
+	tier_flush_devices(t, &failed);
+	durable = !(failed & BIT(tier_dev_index(t, d))) && atomic_read(&d->flush_errors) == st->flush_errors;
+	if (!durable)
+		tier_settle_failed(t);
+	for (i = 0; i < st->nr_fills; i++)
+		end_fill(t, &st->fills[i], durable);
+	st->nr_fills = 0;
+}
+
+/* zeros where a block has nothing, which end_fills() makes valid; false: not now */
+static bool fill(struct tier *t, struct tier_dev *d, tier_block_t block)
+{
+	struct tier_settle *st = &t->settle;
+	struct tier_settle_fill *f = &st->fills[st->nr_fills];
+	bool taken;
+
+	f->place = tier_settle_place(t, d, block);
+	tier_hold_init(&f->hold, block, 0, TIER_HOLD_ONLY);
+	percpu_down_read(&t->config_sem);
+	taken = take_gaps(t, d, f);
+	percpu_up_read(&t->config_sem);
+	if (!taken)
+		return false;
+	if (!st->nr_fills)
+		st->flush_errors = atomic_read(&d->flush_errors);
+	if (zero(t, d, tier_slot_sector(t, f->place), f->hold.mask, tier_block_len(t, block))) {
+		tier_dev_error(t, d, "write", tier_block_sector(t, block));
+		tier_settle_failed(t);
+		end_fill(t, f, false);
+		return false;
+	}
+	tier_dev_dirtied(d);
+	if (++st->nr_fills == TIER_SETTLE_FILLS)
+		end_fills(t, d);
+	return true;
 }
 
 /* granules that this device has no sectors for */
@@ -458,6 +474,7 @@ static bool end_pass(struct tier *t, struct tier_dev *d)
 {
 	struct tier_settle *st = &t->settle;
 
+	end_fills(t, d);
 	switch (st->pass) {
 	case TIER_SETTLE_LOOK:
 		end_look(t, d);
@@ -476,6 +493,7 @@ static bool end_pass(struct tier *t, struct tier_dev *d)
 /* false: not now */
 static bool finish(struct tier *t, struct tier_dev *d)
 {
+	int flush_errors = atomic_read(&d->flush_errors);
 	struct tier_settle *st = &t->settle;
 	u32 writes;
 	int r = copy_tail(t, d, &writes);
@@ -483,7 +501,8 @@ static bool finish(struct tier *t, struct tier_dev *d)
 	if (r == -EBUSY)
 		return false;
 	r = r ?: tier_commit_wait(t) ?: tier_flush_devices(t, NULL);
-	if (r) {
+	/* somebody else's flush that failed meanwhile may have thrown away the copy */
+	if (r || atomic_read(&d->flush_errors) != flush_errors) {
 		pause(st);
 		return false;
 	}
@@ -529,11 +548,11 @@ bool tier_settle_step(struct tier *t)
 		return false;
 	while (now && !READ_ONCE(t->stopping) && tier_settle_works(t) && time_before(jiffies, until)) {
 		if (time_before(jiffies, st->pause))
-			return true;
+			break;
 		if (st->pass == TIER_SETTLE_DONE && READ_ONCE(st->again))
 			begin_look(st);
 		if (st->pass == TIER_SETTLE_LOOK && !st->next && discards_wait(t))
-			return true;
+			break;
 		if (st->pass >= TIER_SETTLE_END)
 			now = finish(t, d);
 		else if (st->next < nr_places(t, d))
@@ -541,6 +560,7 @@ bool tier_settle_step(struct tier *t)
 		else
 			now = end_pass(t, d);
 	}
+	end_fills(t, d);
 	return tier_settle_works(t);
 }
 

@@ -363,6 +363,7 @@ static int init_queues(struct tier *t)
 	INIT_LIST_HEAD(&t->discarding);
 	INIT_LIST_HEAD(&t->jobs);
 	INIT_LIST_HEAD(&t->switched);
+	INIT_LIST_HEAD(&t->unrecorded);
 	INIT_LIST_HEAD(&t->leaving);
 	INIT_LIST_HEAD(&t->starved);
 	INIT_LIST_HEAD(&t->trim_waiters);

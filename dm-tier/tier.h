@@ -27,6 +27,7 @@
 
 #include <linux/bio.h>
 #include <linux/blkdev.h>
+#include <linux/completion.h>
 #include <linux/device-mapper.h>
 #include <linux/mempool.h>
 #include <linux/mutex.h>
@@ -51,6 +52,7 @@
 #define TIER_TRIM_BATCH		256U	/* slots discarded at once */
 #define TIER_WANT_CLEAN		256U	/* slots that the reclaimer may ask to be cleaned at once */
 
+struct dm_io_region;
 struct tier;
 
 /* Worst one counts; once the target is constructed only tier_set_health() changes it */
@@ -264,6 +266,12 @@ struct tier_region {
 	bool unmarking;
 };
 
+/* A hold, and a thread that waits for it */
+struct tier_hold_waiter {
+	struct tier_hold hold;
+	struct completion done;
+};
+
 /* A policy's name and arguments */
 struct tier_policy_words {
 	unsigned int argc;
@@ -323,7 +331,8 @@ enum tier_move_cause {
 
 /**
  * struct tier_move - a block on its way to another slot
- * @list: on t->switched, or in the commit under way
+ * @list: on t->switched, t->leaving, or in the commit under way
+ * @unrecorded: on t->unrecorded, from when the block is in its new slot until a commit has recorded that
  * @work: what follows the copy
  * @t: target
  * @hold: on the whole block: reads go on, writes and discards wait
@@ -334,9 +343,11 @@ enum tier_move_cause {
  * @cause: enum tier_move_cause
  * @failed: read and write errors of the copy, as kcopyd tells
  * @flush_errors: of the device of @to, when the copy began
+ * @written: bit per sector of the block: written in its new slot; the block's stripe
  */
 struct tier_move {
 	struct list_head list;
+	struct list_head unrecorded;
 	struct work_struct work;
 	struct tier *t;
 	struct tier_hold hold;
@@ -347,6 +358,7 @@ struct tier_move {
 	u8 cause;
 	u8 failed;
 	int flush_errors;
+	unsigned long written[];
 };
 
 /* what tier-settle.c is at */
@@ -356,6 +368,14 @@ enum tier_settle_pass {
 	TIER_SETTLE_FILL,	/* zeros where a block has nothing */
 	TIER_SETTLE_END,	/* the end of the device, and all is made durable */
 	TIER_SETTLE_DONE,	/* nothing to do until something changes */
+};
+
+#define TIER_SETTLE_FILLS	16	/* blocks that get zeros between two flushes */
+
+/* A block that gets zeros: its hold has the granules, @place is its slot */
+struct tier_settle_fill {
+	struct tier_hold hold;
+	tier_slot_t place;
 };
 
 /**
@@ -376,6 +396,9 @@ enum tier_settle_pass {
  * @any: something was done since the last look
  * @told: the log says that it is settled
  * @pause: jiffies: nothing is done until then
+ * @fills: blocks whose zeros are written, but not flushed
+ * @nr_fills: those in use
+ * @flush_errors: of the device, before the first of them
  */
 struct tier_settle {
 	struct tier_dev *dev;
@@ -392,6 +415,9 @@ struct tier_settle {
 	bool any;
 	bool told;
 	unsigned long pause;
+	struct tier_settle_fill fills[TIER_SETTLE_FILLS];
+	u32 nr_fills;
+	int flush_errors;
 };
 
 enum tier_flush_state {
@@ -538,10 +564,11 @@ struct tier {
 	struct dm_kcopyd_client *kcopyd;
 	atomic_t nr_moves;		/* copies under way */
 	atomic_t nr_hand_moves;		/* those that a message asked for */
-	spinlock_t move_lock;		/* guards the three below */
+	spinlock_t move_lock;		/* guards the four below */
 	struct list_head switched;	/* moves that are in core and not in a commit yet */
+	struct list_head unrecorded;	/* those, and those in the commit under way */
 	struct list_head leaving;	/* committed ones whose old slot is still read */
-	u32 nr_switched;		/* those, and those in the commit under way */
+	u32 nr_switched;		/* unrecorded ones, and those that are leaving */
 	unsigned long round_next;	/* jiffies: when automatic moves begin again */
 	bool round_over;		/* they rest until then */
 	struct tier_slot_list trim;	/* freed, to be discarded on their devices; free_lock */
@@ -740,6 +767,7 @@ void __tier_slot_pin(struct tier *t, tier_slot_t slot, bool pin);
 void __tier_slot_reuse(struct tier *t, tier_slot_t slot);
 tier_slot_t __tier_slot_alloc(struct tier *t, tier_block_t block);
 void tier_hold_release(struct tier *t, struct tier_hold *h);
+void __tier_hold_get(struct tier_stripe *s, struct tier_hold_waiter *w);
 
 void tier_slot_untrack(struct tier *t, tier_slot_t slot, tier_block_t block);
 void tier_io_retry(struct tier *t, struct list_head *list);
@@ -786,7 +814,11 @@ void tier_demote_slot(struct tier *t, u32 dev, tier_slot_t local);
 void tier_move_forget(struct tier *t);
 void tier_move_committed(struct tier *t, struct tier_move *m);
 void tier_move_again(struct tier *t, struct tier_move *m);
-int tier_moves_undo(struct tier *t, u32 dev);
+bool tier_moves_undo(struct tier *t, u32 dev);
+bool tier_move_doubtful(const struct tier_move *m);
+void __tier_move_written(struct tier *t, tier_slot_t slot, u32 first, u32 nr);
+void __tier_move_grew(struct tier *t, tier_slot_t slot, u64 granules);
+int tier_move_copy(struct tier *t, const struct dm_io_region *from, const struct dm_io_region *to, bool *read_failed);
 tier_slot_t tier_move_target(struct tier *t, tier_slot_t from);
 struct tier_move *tier_move_find(struct tier *t, tier_slot_t to);
 void tier_slot_freed(struct tier *t, tier_slot_t slot);

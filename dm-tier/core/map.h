@@ -19,7 +19,7 @@
 #define TIER_SLOT_MAPPED	TIER_REC_MAPPED
 #define TIER_SLOT_PINNED	TIER_REC_PINNED
 #define TIER_SLOT_GONE		BIT(6)	/* of what TIER_SLOT_WRITTEN stands for a granule became invalid */
-#define TIER_SLOT_WRITTEN	BIT(7)	/* cache: written back, no commit since; tiers: changed in this slot */
+#define TIER_SLOT_WRITTEN	BIT(7)	/* cache: written back, no commit since */
 #define TIER_SLOT_FRESH		BIT(8)	/* no durable record and none in a commit names its block */
 #define TIER_SLOT_CHANGED	BIT(9)	/* differs from the last snapshot */
 #define TIER_SLOT_COMMITTING	BIT(10)	/* its snapshot is being written */

@@ -146,6 +146,73 @@ ok "the other tier has lost them" dd if=/dev/zero of="$HDD" bs=64k seek=1 oflag=
 ok "all is right" right 0 8
 ok "a flush of those who have written nothing since succeeds" sync "$T0"
 
+# ---- the same, and the blocks are written to before a commit has recorded their move ----
+# blocks 0-3 move and are written to while a commit is held up
+written_in_move()	# UNUSED-BLOCK
+{
+	dmsetup suspend --nolockfs meta &&
+	dd if="$WORK/noise" of="$T0" bs=64k seek="$1" count=1 oflag=direct conv=notrunc status=none || return
+	sync "$T0" >/dev/null 2>&1 &
+	sleep 0.5
+	msg move 1 0 $((4 * 128)) && wait_until 20 no_jobs && wait_until 2 on_second &&
+	dd if="$NEW" of="$T0" bs=64k seek=2 count=1 oflag=direct conv=notrunc status=none &&
+	dd if="$NEW" of="$T0" bs=4k seek=$((16 + 3)) count=2 oflag=direct conv=notrunc status=none &&
+	dd if="$NEW" of="$T0" bs=512 seek=13 count=2 oflag=direct conv=notrunc status=none
+}
+on_second() { [ "$(on_tier 1 0 4)" = 4 ]; }
+on_first() { [ "$(on_tier 0 0 4)" = 4 ]; }
+
+ok "blocks move and are written to" written_in_move 60
+ok "a flush fails" dev_fail hdd flush
+ok "go on" dmsetup resume meta
+ok "the blocks are in their old places again" wait_until 20 on_first
+is "$(st health)" rw "that is no reason to stop"
+ok "what was written is there" right 2 1 "$NEW" 0
+ok "also a part" cmp -n 8192 -i $(((16 + 3) * 4096)):0 "$T0" "$NEW"
+ok "also less than a granule" cmp -n 1024 -i $((13 * 512)):0 "$T0" "$NEW"
+ok "what is before it is as it was" cmp -n $((13 * 512)) "$T0" "$WORK/noise"
+ok "and behind it" cmp -n $((65536 - 15 * 512)) -i $((15 * 512)) "$T0" "$WORK/noise"
+ok "and around the other part" cmp -n $((3 * 4096)) -i 65536 "$T0" "$WORK/noise"
+ok "both sides" cmp -n $((11 * 4096)) -i $((65536 + 5 * 4096)) "$T0" "$WORK/noise"
+ok "and the block that was not written" right 3 1
+ok "all is well again" dev_ok hdd
+code 1 "the writers are told" sync "$T0"
+ok "once" sync "$T0"
+ok "write what was there before" write 0 4
+
+ok "blocks move and are written to" written_in_move 61
+ok "a flush fails, and what was written can't be read" dev_fail hdd flush read
+ok "go on" dmsetup resume meta
+ok "the blocks are in their old places again" wait_until 20 on_first
+is "$(st health)" rw "health"
+ok "all is well again" dev_ok hdd
+code 1 "the writers are told" sync "$T0"
+ok "once" sync "$T0"
+ok "and have what was there before" right 0 4
+
+ok "blocks move and are written to" written_in_move 62
+ok "a flush fails" dev_fail hdd flush
+ok "and the old places can't be written" dev_fail ssd write
+ok "go on" dmsetup resume meta
+sleep 2
+is "$(on_tier 1 2 1) $(st health)" "1 rw" "what was written stays where it is"
+code 1 "and is not durable" sync "$T0"
+ok "the fast tier is well again" dev_ok ssd
+code 1 "the other one is not" sync "$T0"
+ok "the blocks are in their old places again" wait_until 20 on_first
+ok "all is well again" dev_ok hdd
+ok "the last flush that fails" sh -c "sync $T0 || :"
+ok "then it succeeds" sync "$T0"
+ok "what was written is there" right 2 1 "$NEW" 0
+ok "and what was not" right 3 50
+ok "remove" dmsetup remove t0
+ok "metadata" check_tiers
+ok "create again" tiers_up lru "migration off migration_rate 1000000 max_errors 1000000 commit_ms 60000"
+ok "what was written is there" right 2 1 "$NEW" 0
+ok "and what was not" right 3 50
+ok "write what was there before" write 0 4
+ok "and leave room" blkdiscard -o $((60 * 65536)) -l $((3 * 65536)) "$T0"
+
 # ---- a tier that is emptied gets its blocks back ----
 gone() { [ "$(tier 0 state)" = empty ] && no_jobs; }
 back() { [[ $(klog) == *"in their old places again"* ]]; }
