@@ -378,7 +378,11 @@ static int check_policy(const char *name, char *error)
 
 /* --- table line --- */
 
-#define SEEN_OF_TIERS	BIT(TIER_NR_TUNABLES)	/* behind a bit for each tunable: one of a single tier */
+/* The tunables that a table line has */
+struct seen {
+	u32 bits;			/* one for each */
+	struct tunable_key of_tier;	/* of those of a single tier that of the last tier; of_tier: there is one */
+};
 
 #define TABLE_FORM	"expected <ssd> <hdd> <metadata> <block sectors> <#features> <feature>* " \
 			"<policy> <#policy args> <arg>*"
@@ -543,14 +547,17 @@ static int feature_tier_dev(struct tier_args *args, struct words *w)
 }
 
 /* @word: of @key */
-static int feature_tunable(struct tier_args *args, const char *word, const struct tunable_key *key, u32 *seen,
-			   struct words *w)
+static int feature_tunable(struct tier_args *args, const char *word, const struct tunable_key *key,
+			   struct seen *seen, struct words *w)
 {
 	u32 *value = value_of(&args->tunables, key);
 
-	if (key->of_tier ? *value != TIER_AS_ALL : *seen & BIT(key->i))
+	if (key->of_tier ? *value != TIER_AS_ALL : seen->bits & BIT(key->i))
 		return feature_twice(w, word);
-	*seen |= key->of_tier ? SEEN_OF_TIERS : BIT(key->i);
+	if (!key->of_tier)
+		seen->bits |= BIT(key->i);
+	else if (key->tier >= seen->of_tier.tier)
+		seen->of_tier = *key;
 	if (!w->argc) {
 		scnprintf(w->error, TIER_ERROR_LEN,
 			  "feature %s has no value: <#features> counts words, a key and its value are two", word);
@@ -560,7 +567,7 @@ static int feature_tunable(struct tier_args *args, const char *word, const struc
 	return parse_tunable(key, *w->argv++, value, w->error);
 }
 
-static int parse_feature(struct tier_args *args, u32 *seen, struct words *w)
+static int parse_feature(struct tier_args *args, struct seen *seen, struct words *w)
 {
 	const char *word = *w->argv;
 	enum tier_mode mode;
@@ -611,22 +618,8 @@ static int check_missing(struct tier_args *args, char *error)
 	return -EINVAL;
 }
 
-/* In a table line a tier may be told behind its tunables */
-static int check_of_tiers(struct tier_tunables *t, char *error)
-{
-	struct tunable_key key = { .of_tier = true };
-	int r = 0;
-
-	for (key.tier = t->nr_devs; key.tier < TIER_MAX_DEVS && !r; key.tier++) {
-		for (key.i = TIER_TUNE_FREE_LOW; key.i <= TIER_TUNE_FREE_HIGH && !r; key.i++)
-			if (*value_of(t, &key) != TIER_AS_ALL)
-				r = check_tier(t, &key, error);
-	}
-	return r;
-}
-
-/* Does all that was given belong to the mode?  @seen: the tunables among it, and SEEN_OF_TIERS */
-static int check_features(struct tier_args *args, u32 seen, char *error)
+/* Does all that was given belong to the mode?  A tier may be told behind its tunables */
+static int check_features(struct tier_args *args, const struct seen *seen, char *error)
 {
 	bool tiered = args->mode == TIER_MODE_TIERED;
 	u32 i;
@@ -635,12 +628,12 @@ static int check_features(struct tier_args *args, u32 seen, char *error)
 	args->tunables.kind = tier_mode_kind(args->mode);
 	args->tunables.nr_devs = args->nr_tier_devs + 2;
 	for (i = 0; i < TIER_NR_TUNABLES; i++) {
-		r = (seen & BIT(i)) ? check_kind(i, args->tunables.kind, error) : 0;
+		r = (seen->bits & BIT(i)) ? check_kind(i, args->tunables.kind, error) : 0;
 		if (r)
 			return r;
 	}
-	r = (seen & SEEN_OF_TIERS) ? check_kind(TIER_TUNE_FREE_LOW, args->tunables.kind, error) ?:
-				     check_of_tiers(&args->tunables, error) : 0;
+	r = seen->of_tier.of_tier ? check_kind(seen->of_tier.i, args->tunables.kind, error) ?:
+				    check_tier(&args->tunables, &seen->of_tier, error) : 0;
 	if (r)
 		return r;
 	if (args->nr_tier_devs && !tiered) {
@@ -668,7 +661,7 @@ static int check_features(struct tier_args *args, u32 seen, char *error)
 static int parse_features(struct tier_args *args, struct words *w)
 {
 	struct words features = *w;
-	u32 seen = 0;
+	struct seen seen = { };
 	int r;
 
 	r = next_count(w, "number of features", &features.argc);
@@ -682,7 +675,7 @@ static int parse_features(struct tier_args *args, struct words *w)
 		if (r)
 			return r;
 	}
-	return check_features(args, seen, w->error);
+	return check_features(args, &seen, w->error);
 }
 
 static int parse_policy(struct tier_args *args, struct words *w)

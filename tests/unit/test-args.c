@@ -164,6 +164,8 @@ static const struct {
 	{ DEVS " 128 3 tiered free_low.16 1 lru 0", "free_low.<tier>: a tier is a number from 0 to 15" },
 	{ DEVS " 128 3 tiered free_low.2 1 lru 0", "free_low.2: there is no tier 2: they are 0 to 1" },
 	{ DEVS " 128 5 tiered free_high.3 50 tier_dev /dev/x lru 0", "free_high.3: there is no tier 3: they are 0 to 2" },
+	{ DEVS " 128 7 tiered free_low.3 5 free_high.1 50 tier_dev /dev/x lru 0", "free_low.3: there is no tier 3: they are 0 to 2" },
+	{ DEVS " 128 3 tiered free_low.2 default lru 0", "free_low.2: there is no tier 2: they are 0 to 1" },
 	{ DEVS " 128 3 tiered free_high. 1 lru 0", "free_high.<tier>: a tier is a number from 0 to 15" },
 	{ DEVS " 128 3 tiered yield_ms.1 1 lru 0", "unknown feature \"yield_ms.1\"" },
 	{ DEVS " 128 5 tiered free_low.1 1 free_low.1 1 lru 0", "feature free_low.1 is given twice" },
