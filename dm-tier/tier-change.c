@@ -3,7 +3,8 @@
  * Tiered mode: the tiers of the table line, and those that the metadata know.
  *
  * When a table becomes live its tiers may stand in another order than so far, some may be new, some may have
- * grown, and some may be gone that were emptied before.  A tier is recognised by the UUID in its header.
+ * grown, and some may be gone that were emptied before.  A tier is recognised by the UUID in its header; the one
+ * without header by its device, if the table before this one still has it open, else by its fingerprint or size.
  *
  *	match -> look what is in use -> headers of new tiers -> pages for their slots -> superblock
  *
@@ -29,20 +30,76 @@ static const struct tier_geometry *old_geometry(const struct change *c)
 	return &tier_metadata_sb(c->md)->geometry;
 }
 
+/* index in the metadata of the tier without header, or TIER_NEW_TIER */
+static u32 headless(const struct change *c)
+{
+	u32 i;
+
+	for (i = 0; i < old_geometry(c)->nr_devs; i++)
+		if (old_geometry(c)->devs[i].flags & TIER_DEV_NO_HEADER)
+			return i;
+	return TIER_NEW_TIER;
+}
+
+static bool has_device(const struct tier *t, dev_t dev)
+{
+	u32 i;
+
+	for (i = 0; i < t->nr_devs; i++)
+		if (t->devs[i].dm->bdev->bd_dev == dev)
+			return true;
+	return false;
+}
+
+/* the tier without header, known by its device: has it been left alone?  Its index in the metadata, or an error */
+static int check_known(const struct change *c, struct block_device *bdev, const char **why)
+{
+	u32 i = headless(c);
+	int r = tier_metadata_check_dev(c->md, i, bdev, why);
+
+	return !r || (r == -ESTALE && c->t->accept_changed_slow) ? i : r;
+}
+
+/* by size alone, or if both read the same, two devices may look like the tier without header */
+static int check_ambiguous(const struct change *c)
+{
+	u32 is = headless(c), i, first = TIER_NEW_TIER;
+
+	for (i = 0; is != TIER_NEW_TIER && i < c->t->nr_devs; i++) {
+		if (c->tiers[i].was != is)
+			continue;
+		if (first != TIER_NEW_TIER) {
+			DMERR("%s: tiers %u and %u: either may be the tier without header, nothing tells which: start without the new one, and take it in by another table while the device is in use",
+			      c->t->name, first, i);
+			return -EINVAL;
+		}
+		first = i;
+	}
+	return 0;
+}
+
 /* which tier is each device of the table? */
 static int match(struct change *c)
 {
 	struct tier *t = c->t;
 	u32 how = (t->accept_changed_slow ? TIER_FIND_CHANGED : 0) | (t->accept_new_tier ? 0 : TIER_FIND_LARGER);
+	dev_t known = tier_known_headless(t, tier_metadata_sb(c->md)->uuid);
 	const char *why;
 	u32 i;
 	int r;
+
+	/* if it is not there, another device may be a copy of it */
+	if (known && has_device(t, known))
+		how |= TIER_FIND_OTHERS;
 
 	for (i = 0; i < t->nr_devs; i++) {
 		struct tier_change *tier = &c->tiers[i];
 
 		tier->sectors = t->devs[i].sectors;
-		r = tier_metadata_find_dev(c->md, t->devs[i].dm->bdev, how, &why);
+		if (t->devs[i].dm->bdev->bd_dev == known)
+			r = check_known(c, t->devs[i].dm->bdev, &why);
+		else
+			r = tier_metadata_find_dev(c->md, t->devs[i].dm->bdev, how, &why);
 		if (r >= 0) {
 			tier->was = r;
 			continue;
@@ -63,7 +120,7 @@ static int match(struct change *c)
 		tier->was = TIER_NEW_TIER;
 		generate_random_uuid(tier->uuid);
 	}
-	return 0;
+	return check_ambiguous(c);
 }
 
 static bool is_gone(const struct change *c, u32 was)

@@ -8,9 +8,10 @@
 #include <linux/kdev_t.h>
 #include "tier.h"
 
-static DEFINE_MUTEX(claims_lock);	/* guards claims, losses and the claim fields of targets */
+static DEFINE_MUTEX(claims_lock);	/* guards the lists and the claim fields of targets */
 static LIST_HEAD(claims);
 static LIST_HEAD(losses);	/* targets that stopped without having all acknowledged writes on their devices */
+static LIST_HEAD(stopped);	/* other targets that were live and have stopped, and are still there */
 
 static bool uses(const struct tier *t, dev_t dev)
 {
@@ -95,6 +96,56 @@ int tier_claim(struct tier *t, const u8 *uuid, const char **why)
 }
 
 /**
+ * tier_claim_headless() - tell the table that comes after this one which device the tier without header is
+ * @t: loaded, with a claim
+ *
+ * Context: may sleep.
+ */
+void tier_claim_headless(struct tier *t)
+{
+	u32 i;
+
+	mutex_lock(&claims_lock);
+	for (i = 0; i < t->nr_devs; i++)
+		if (t->g.devs[i].flags & TIER_DEV_NO_HEADER && !tier_dev_missing(&t->devs[i]))
+			t->claim_headless = t->devs[i].dm->bdev->bd_dev;
+	mutex_unlock(&claims_lock);
+}
+
+/* the tier without header as a target on a list knew it, or 0 */
+static dev_t headless_on(const struct list_head *list, struct tier *t, const u8 *uuid)
+{
+	struct mapped_device *md = dm_table_get_md(t->ti->table);
+	struct tier *o;
+
+	lockdep_assert_held(&claims_lock);
+	list_for_each_entry(o, list, claim)
+		if (o != t && o->claim_headless && dm_table_get_md(o->ti->table) == md &&
+		    !memcmp(uuid, o->claim_uuid, sizeof(o->claim_uuid)))
+			return o->claim_headless;
+	return 0;
+}
+
+/**
+ * tier_known_headless() - which device is the tier without header, as the table that this one replaces knows it?
+ * @t: constructed
+ * @uuid: of the metadata
+ *
+ * That table is still there, and has the device open: its number says which it is.
+ * Context: may sleep.
+ * Return: its number, or 0 if there is no such table, or no such tier.
+ */
+dev_t tier_known_headless(struct tier *t, const u8 *uuid)
+{
+	dev_t dev;
+
+	mutex_lock(&claims_lock);
+	dev = headless_on(&claims, t, uuid) ?: headless_on(&stopped, t, uuid) ?: headless_on(&losses, t, uuid);
+	mutex_unlock(&claims_lock);
+	return dev;
+}
+
+/**
  * tier_unclaim() - give the claim up
  * @t: target, with or without a claim
  * @lost: acknowledged writes may not be on its devices
@@ -107,5 +158,9 @@ void tier_unclaim(struct tier *t, bool lost)
 	list_del_init(&t->claim);
 	if (lost)
 		list_add(&t->claim, &losses);
+	else if (t->loaded)
+		list_add(&t->claim, &stopped);
+	else
+		t->claim_headless = 0;
 	mutex_unlock(&claims_lock);
 }

@@ -637,6 +637,8 @@ int tier_load(struct tier *t)
 		r = tier_resume_evacuations(t);
 	if (r)
 		tier_unload(t);
+	else
+		tier_claim_headless(t);
 	return r;
 }
 

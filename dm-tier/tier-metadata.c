@@ -258,7 +258,7 @@ static int find_headless(struct tier_metadata *md, struct block_device *bdev, u3
 	for (i = 0; i < g->nr_devs; i++) {
 		int looks;
 
-		if (!(g->devs[i].flags & TIER_DEV_NO_HEADER))
+		if (!(g->devs[i].flags & TIER_DEV_NO_HEADER) || how & TIER_FIND_OTHERS)
 			continue;
 		looks = check_headless(md, i, bdev, how & TIER_FIND_LARGER, &ignored);
 		if (!looks || (looks == -ESTALE && how & TIER_FIND_CHANGED))

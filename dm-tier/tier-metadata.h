@@ -88,6 +88,7 @@ int tier_metadata_check_dev(struct tier_metadata *md, u32 index, struct block_de
 
 #define TIER_FIND_CHANGED	BIT(0)	/* others may have written to the tier without header */
 #define TIER_FIND_LARGER	BIT(1)	/* a device without header that is larger than that tier was is it */
+#define TIER_FIND_OTHERS	BIT(2)	/* it is known not to be the tier without header */
 
 /**
  * tier_metadata_find_dev() - which device is this?

@@ -432,6 +432,7 @@ struct tier {
 	const char *name;
 	struct list_head claim;		/* tier-claim.c */
 	u8 claim_uuid[16];		/* tier-claim.c: of the metadata claimed */
+	dev_t claim_headless;		/* tier-claim.c: the tier without header, or 0 */
 	struct mutex life_mutex;	/* keeps what is loaded there for messages and status */
 	bool loaded;			/* metadata are in core */
 	bool live;			/* between resume and suspend */
@@ -906,6 +907,8 @@ void tier_status(struct tier *t, status_type_t type, unsigned int flags, char *r
 /* tier-claim.c */
 int tier_claim(struct tier *t, const u8 *uuid, const char **why);
 void tier_unclaim(struct tier *t, bool lost);
+void tier_claim_headless(struct tier *t);
+dev_t tier_known_headless(struct tier *t, const u8 *uuid);
 const char *tier_claimed_by_other(struct tier *t);
 
 #endif /* TIER_H */

@@ -74,22 +74,52 @@ static int refuse_signature(const struct bdev *dev, const char *what, char *why)
 			what, dev->path, found);
 }
 
-/* which tier is this?  Its number, or TIER_MAX_DEVS for a new one, or -errno */
-static int which_tier(const struct bdev *dev, const struct tier_sb *sb, const bool *found, bool accept_new, char *why)
+/* number of the tier without header; nr_devs: there is none */
+static u32 headless_tier(const struct tier_geometry *g)
+{
+	u32 i;
+
+	for (i = 0; i < g->nr_devs && !(g->devs[i].flags & TIER_DEV_NO_HEADER); i++)
+		;
+	return i;
+}
+
+/* what has no header can only be the tier that has none; of several, with new ones among them, what holds something */
+static const struct bdev *find_headless(const struct bdev *devs, unsigned int nr, const struct tier_sb *sb,
+					bool accept_new)
 {
 	const struct tier_geometry *g = &sb->geometry;
+	u32 tier = headless_tier(g);
+	const struct bdev *found = NULL;
+	char ignored[TEXT_LEN], why[TEXT_LEN];
+	unsigned int i;
+
+	for (i = 0; tier < g->nr_devs && i + 1 < nr; i++) {
+		const struct bdev *dev = &devs[device_of_tier(i)];
+
+		if (dev->missing || audit_find_tier(sb, dev, why) != -ENODATA)
+			continue;
+		if (accept_new && dev->bytes / 512 != g->devs[tier].sectors)
+			continue;
+		if (!found || (accept_new && !signature_find(found, ignored, why) &&
+			       signature_find(dev, ignored, why) > 0))
+			found = dev;
+	}
+	return found;
+}
+
+/* which tier is this?  Its number, or TIER_MAX_DEVS for a new one, or -errno */
+static int which_tier(const struct bdev *dev, const struct tier_sb *sb, const struct bdev *headless, bool accept_new,
+		      char *why)
+{
 	int r = audit_find_tier(sb, dev, why);
-	u32 i;
 
 	if (r == -ENOENT && accept_new)
 		return (int)TIER_MAX_DEVS;
 	if (r != -ENODATA)
 		return r;
-	/* what has no header can only be the tier that has none */
-	for (i = 0; i < g->nr_devs; i++)
-		if (g->devs[i].flags & TIER_DEV_NO_HEADER && !found[i] &&
-		    (!accept_new || dev->bytes / 512 == g->devs[i].sectors))
-			return (int)i;
+	if (dev == headless)
+		return (int)headless_tier(&sb->geometry);
 	if (!accept_new)
 		return text_why(why, -ENODEV,
 				"%.300s is no tier of this tiered device: it has no header (feature accept_new_tier takes it in as a new, empty one)",
@@ -139,6 +169,7 @@ static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const st
 {
 	const struct tier_geometry *g = &sb->geometry;
 	bool found[TIER_MAX_DEVS + 1] = { };
+	const struct bdev *headless = find_headless(devs, nr, sb, accept_new);
 	const struct bdev *before = NULL;	/* of the tiers so far the one in front of this one */
 	char uuid[37];
 	unsigned int i;
@@ -154,7 +185,7 @@ static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const st
 			found[i] = true;
 			continue;
 		}
-		tier = which_tier(dev, sb, found, accept_new, why);
+		tier = which_tier(dev, sb, headless, accept_new, why);
 		if (tier < 0)
 			return tier;
 		found[tier] = true;

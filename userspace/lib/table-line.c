@@ -40,6 +40,7 @@ void table_options_free(struct table_options *opt)
 static u64 usable_sectors(const struct tier_sb *sb, const struct bdev *devs, unsigned int nr, bool accept_new)
 {
 	const struct tier_geometry *g = &sb->geometry;
+	bool headless = false;	/* found; of two that are as large, it does not matter which it is */
 	u64 slots, usable = 0;
 	unsigned int i;
 
@@ -52,9 +53,11 @@ static u64 usable_sectors(const struct tier_sb *sb, const struct bdev *devs, uns
 
 		if (tier >= 0)
 			start = g->devs[tier].data_start;
-		for (k = 0; tier == -ENODATA && k < g->nr_devs; k++)
-			if (g->devs[k].flags & TIER_DEV_NO_HEADER && (!accept_new || sectors == g->devs[k].sectors))
+		for (k = 0; tier == -ENODATA && k < g->nr_devs && !headless; k++)
+			if (g->devs[k].flags & TIER_DEV_NO_HEADER && (!accept_new || sectors == g->devs[k].sectors)) {
+				headless = true;
 				start = 0;
+			}
 		slots = sectors > start ? (sectors - start) >> g->block_shift : 0;
 		if (slots >= TIER_MIN_TIER_SLOTS)
 			usable += slots - tier_kept_slots(slots);
