@@ -218,6 +218,19 @@ static int check_job(struct tier *t, const struct tier_message *m, char *error)
 	return 0;
 }
 
+/* NULL: no memory */
+static struct tier_job *new_job(enum tier_message_op op, u32 tier)
+{
+	struct tier_job *job = kzalloc(sizeof(*job), GFP_KERNEL);
+
+	if (job) {
+		job->op = op;
+		job->tier = tier;
+		job->pause = jiffies;
+	}
+	return job;
+}
+
 static void add_job(struct tier *t, struct tier_job *job)
 {
 	lockdep_assert_held(&t->job_mutex);
@@ -235,16 +248,11 @@ static void drop_job(struct tier *t, struct tier_job *job)
 
 static int start_job(struct tier *t, const struct tier_message *m, char *error)
 {
-	struct tier_job *job;
-	int r = tier_exclusive(t) ? check_exclusive(t, m, error) : check_job(t, m, error);
+	struct tier_job *job = new_job(m->op, m->tier);
+	int r = 0;
 
-	if (r)
-		return r;
-	job = kzalloc(sizeof(*job), GFP_KERNEL);
 	if (!job)
 		return -ENOMEM;
-	job->op = m->op;
-	job->tier = m->tier;
 	if (m->op == TIER_MSG_EVACUATE)
 		job->end = t->devs[m->tier].nr_slots;
 	else
@@ -262,6 +270,25 @@ static int start_job(struct tier *t, const struct tier_message *m, char *error)
 	if (!r)
 		mod_delayed_work(t->bg_wq, &t->job_work, 0);
 	return r;
+}
+
+static int range_job(struct tier *t, const struct tier_message *m, char *error)
+{
+	int r = tier_exclusive(t) ? check_exclusive(t, m, error) : check_job(t, m, error);
+
+	return r ?: start_job(t, m, error);
+}
+
+/* the job that empties a tier, or NULL */
+static struct tier_job *find_evacuation(struct tier *t, u32 tier)
+{
+	struct tier_job *job;
+
+	lockdep_assert_held(&t->job_mutex);
+	list_for_each_entry(job, &t->jobs, list)
+		if (job->op == TIER_MSG_EVACUATE && job->tier == tier)
+			return job;
+	return NULL;
 }
 
 void tier_jobs_free(struct tier *t)
@@ -400,10 +427,14 @@ static bool move_step(struct tier *t, struct tier_job *job)
 		spin_unlock_irq(&s->lock);
 	}
 	if (slot != TIER_NO_SLOT && (to < t->nr_devs || evacuate)) {
+		if (evacuate)
+			atomic_inc(&t->devs[job->tier].evac_moves);
 		percpu_down_read(&t->config_sem);
 		r = to == t->nr_devs ? -ENOSPC :
-		    tier_move_start(t, block, slot, to, evacuate ? TIER_MOVE_ROOM : TIER_MOVE_HAND);
+		    tier_move_start(t, block, slot, to, evacuate ? TIER_MOVE_EVACUATE : TIER_MOVE_HAND);
 		percpu_up_read(&t->config_sem);
+		if (evacuate && r)
+			atomic_dec(&t->devs[job->tier].evac_moves);
 	}
 	if (!r)
 		t->mig_tokens -= t->g.block_sectors;
@@ -454,11 +485,9 @@ int tier_resume_evacuations(struct tier *t)
 	for (i = 0; tier_exclusive(t) && !t->readonly && i < t->nr_devs; i++) {
 		if (!t->devs[i].evacuate || !atomic_read(&t->devs[i].used))
 			continue;
-		job = kzalloc(sizeof(*job), GFP_KERNEL);
+		job = new_job(TIER_MSG_EVACUATE, i);
 		if (!job)
 			return -ENOMEM;
-		job->op = TIER_MSG_EVACUATE;
-		job->tier = i;
 		job->end = t->devs[i].nr_slots;
 		mutex_lock(&t->job_mutex);
 		add_job(t, job);
@@ -481,16 +510,37 @@ static const char *job_name(enum tier_message_op op)
 	}
 }
 
+/*
+ * A pass over all slots of a tier that is emptied: is anything left there?  What failed is not tried again at once.
+ * Nor is it empty before its last moves are recorded: they may still be undone, and are if a device can't be flushed.
+ */
+static bool evacuation_goes_on(struct tier *t, struct tier_job *job)
+{
+	struct tier_dev *d = &t->devs[job->tier];
+	u32 failed, used, leaving;
+
+	if (atomic_read_acquire(&d->evac_moves))
+		return true;
+	failed = atomic_xchg(&d->evac_failed, 0);
+	leaving = atomic_read(&d->leaving);
+	used = atomic_read(&d->used);
+	if (failed || READ_ONCE(t->commit_lost))
+		job->pause = jiffies + HZ;
+	if (READ_ONCE(t->commit_lost))
+		tier_dev_stuck(t, d, &job->failed_passes, used + leaving);
+	else
+		tier_dev_stuck(t, d, &job->failed_passes, failed >= used ? used : 0);
+	if (!used && !atomic_read(&t->nr_moves))
+		return leaving;
+	job->next = job->first;	/* those that were in use, too */
+	return true;
+}
+
 /* has a job that has looked at all of its range still something to do? */
 static bool job_goes_on(struct tier *t, struct tier_job *job)
 {
-	if (job->op == TIER_MSG_EVACUATE && (atomic_read(&t->devs[job->tier].used) || atomic_read(&t->nr_moves))) {
-		job->next = job->first;	/* those that were in use */
-		return true;
-	}
-	/* nor is it empty before its last moves are recorded: they may still be undone */
-	if (job->op == TIER_MSG_EVACUATE && atomic_read(&t->devs[job->tier].leaving))
-		return true;
+	if (job->op == TIER_MSG_EVACUATE)
+		return evacuation_goes_on(t, job);
 	if (tier_exclusive(t))
 		return atomic_read(&t->nr_hand_moves);
 	if (job->op != TIER_MSG_DEMOTE || job->pass)
@@ -516,6 +566,18 @@ static void job_ended(struct tier *t, const struct tier_job *job)
 	}
 }
 
+/* the first job that does not rest, or NULL */
+static struct tier_job *next_job(struct tier *t)
+{
+	struct tier_job *job;
+
+	lockdep_assert_held(&t->job_mutex);
+	list_for_each_entry(job, &t->jobs, list)
+		if (!time_before(jiffies, job->pause))
+			return job;
+	return NULL;
+}
+
 /* Context: worker, one at a time */
 void tier_job_work(struct work_struct *work)
 {
@@ -531,7 +593,7 @@ void tier_job_work(struct work_struct *work)
 	while (!tier_exclusive(t) && !READ_ONCE(t->stopping) && time_before(jiffies, until) && promote_next(t))
 		;
 	mutex_lock(&t->job_mutex);
-	job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
+	job = next_job(t);
 	while (job && !READ_ONCE(t->stopping) && time_before(jiffies, until) && !later) {
 		if (job->next < job->end) {
 			if (job_block(t, job))
@@ -547,9 +609,9 @@ void tier_job_work(struct work_struct *work)
 		}
 		job_ended(t, job);
 		drop_job(t, job);
-		job = list_first_entry_or_null(&t->jobs, struct tier_job, list);
+		job = next_job(t);
 	}
-	later = (job || more || (!tier_exclusive(t) && tier_promote_waits(t))) && !READ_ONCE(t->stopping);
+	later = (t->nr_jobs || more || (!tier_exclusive(t) && tier_promote_waits(t))) && !READ_ONCE(t->stopping);
 	mutex_unlock(&t->job_mutex);
 	if (later)
 		queue_delayed_work(t->bg_wq, &t->job_work, msecs_to_jiffies(10));
@@ -655,15 +717,34 @@ static int set_evacuate(struct tier *t, u32 tier, bool evacuate)
 	percpu_down_write(&t->config_sem);
 	WRITE_ONCE(t->devs[tier].evacuate, evacuate);
 	percpu_up_write(&t->config_sem);
+	WRITE_ONCE(t->devs[tier].stuck, 0);
 	return set_dev_flag(t, tier, TIER_DEV_EVACUATE, evacuate);
+}
+
+/* somebody asks for it again, and may have mended what failed: it is tried at once, and what failed before forgotten */
+static void evacuate_again(struct tier *t, u32 tier)
+{
+	struct tier_job *job;
+
+	mutex_lock(&t->job_mutex);
+	job = find_evacuation(t, tier);
+	if (job) {
+		job->pause = jiffies;
+		job->failed_passes = 0;
+		WRITE_ONCE(t->devs[tier].stuck, 0);
+	}
+	mutex_unlock(&t->job_mutex);
+	tier_move_kick(t);
 }
 
 static int evacuate(struct tier *t, const struct tier_message *m, char *error)
 {
 	int r;
 
-	if (m->tier < t->nr_devs && t->devs[m->tier].evacuate)
-		return 0;	/* it is under way, or done */
+	if (m->tier < t->nr_devs && t->devs[m->tier].evacuate) {
+		evacuate_again(t, m->tier);	/* it is under way, or done */
+		return 0;
+	}
 	r = check_exclusive(t, m, error);
 	if (r)
 		return r;
@@ -721,8 +802,10 @@ static int settle(struct tier *t, const struct tier_message *m, char *error)
 {
 	int r;
 
-	if (m->tier < t->nr_devs && t->devs[m->tier].settle)
-		return 0;	/* it is under way, or done */
+	if (m->tier < t->nr_devs && t->devs[m->tier].settle) {
+		tier_settle_retry(t);	/* it is under way, or done */
+		return 0;
+	}
 	r = check_settle(t, m->tier, error) ?: set_dev_flag(t, m->tier, TIER_DEV_SETTLE, true);
 	if (!r)
 		tier_settle_set(t, &t->devs[m->tier]);
@@ -732,16 +815,16 @@ static int settle(struct tier *t, const struct tier_message *m, char *error)
 /* the opposite of both: the tier is used again */
 static int keep(struct tier *t, const struct tier_message *m, char *error)
 {
-	struct tier_job *job, *tmp;
+	struct tier_job *job;
 
 	if (m->tier >= t->nr_devs) {
 		no_such_tier(t, m->tier, error);
 		return -EINVAL;
 	}
 	mutex_lock(&t->job_mutex);
-	list_for_each_entry_safe(job, tmp, &t->jobs, list)
-		if (job->op == TIER_MSG_EVACUATE && job->tier == m->tier)
-			drop_job(t, job);
+	job = find_evacuation(t, m->tier);
+	if (job)
+		drop_job(t, job);
 	mutex_unlock(&t->job_mutex);
 	if (t->devs[m->tier].settle) {
 		tier_settle_set(t, NULL);
@@ -869,12 +952,12 @@ int tier_message(struct tier *t, unsigned int argc, char **argv, char *result, u
 			if (tier_exclusive(t))
 				pin_range(t, &m, true);
 			else
-				r = start_job(t, &m, error);
+				r = range_job(t, &m, error);
 			break;
 		case TIER_MSG_PROMOTE:
 		case TIER_MSG_DEMOTE:
 		case TIER_MSG_MOVE:
-			r = start_job(t, &m, error);
+			r = range_job(t, &m, error);
 			break;
 		case TIER_MSG_EVACUATE:
 			r = evacuate(t, &m, error);

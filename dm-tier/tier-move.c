@@ -49,6 +49,29 @@ u32 tier_dev_room(const struct tier_dev *d)
 	return nr > d->kept ? nr - d->kept : 0;
 }
 
+/**
+ * tier_dev_stuck() - a pass of evacuate or settle is over
+ * @t: target
+ * @d: tier
+ * @passes: in a row, so far, that did nothing but fail
+ * @nr: blocks that could not be moved; 0: the pass did something, or there was nothing to do
+ *
+ * One that fails may be an accident, or may have begun before somebody mended what was wrong.
+ * Context: may sleep.
+ */
+void tier_dev_stuck(struct tier *t, struct tier_dev *d, u32 *passes, u32 nr)
+{
+	*passes = nr ? *passes + 1 : 0;
+	if (*passes < 2)
+		nr = 0;
+	if (nr && !READ_ONCE(d->stuck)) {
+		DMWARN("%s: tier %u: %u blocks can't be moved: copies fail, or a device can't be flushed; they are tried again",
+		       t->name, tier_dev_index(t, d), nr);
+		tier_event(t);
+	}
+	WRITE_ONCE(d->stuck, nr);
+}
+
 /* free slots, now or as soon as the moves under way are committed */
 static u32 free_soon(const struct tier_dev *d)
 {
@@ -409,7 +432,8 @@ static void move_done(struct work_struct *work)
 	struct tier_move *m = container_of(work, struct tier_move, work);
 	struct tier *t = m->t;
 	struct tier_stripe *s = tier_stripe(t, m->hold.block);
-	bool failed, by_hand = m->cause == TIER_MOVE_HAND;
+	bool failed, by_hand = m->cause == TIER_MOVE_HAND, evacuate = m->cause == TIER_MOVE_EVACUATE;
+	struct tier_dev *from = &t->devs[m->from_dev];
 
 	tier_dev_dirtied(&t->devs[m->to_dev]);
 	if (m->failed)
@@ -431,11 +455,15 @@ static void move_done(struct work_struct *work)
 	if (failed) {
 		if (m->cause == TIER_MOVE_SETTLE)
 			tier_settle_failed(t);
+		if (m->cause == TIER_MOVE_EVACUATE)
+			atomic_inc(&from->evac_failed);
 		atomic_dec(&t->devs[m->from_dev].leaving);
 		tier_slot_freed(t, m->to);
 		kfree(m);
 	}
 	percpu_up_read(&t->config_sem);
+	if (evacuate)
+		atomic_dec_return_release(&from->evac_moves);	/* behind evac_failed */
 	move_end(t, by_hand);
 }
 
@@ -490,7 +518,8 @@ static tier_slot_t take_target(struct tier *t, u32 dev, tier_slot_t to, enum tie
 
 	if (to != TIER_NO_SLOT)
 		return tier_slot_take(t, to);
-	return take_free(t, d, cause == TIER_MOVE_DEMOTE || cause == TIER_MOVE_ROOM ? d->kept : 0);
+	return take_free(t, d, cause == TIER_MOVE_DEMOTE || cause == TIER_MOVE_ROOM || cause == TIER_MOVE_EVACUATE ?
+			 d->kept : 0);
 }
 
 /* to @to, a slot of tier @to_dev; TIER_NO_SLOT: to any of another tier */

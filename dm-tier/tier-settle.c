@@ -388,13 +388,14 @@ void tier_settle_again(struct tier *t)
 /* a copy failed: not at once again.  Context: any */
 void tier_settle_failed(struct tier *t)
 {
-	WRITE_ONCE(t->settle.failed, true);
+	atomic_inc(&t->settle.failed);
 }
 
 static void begin_pass(struct tier_settle *st, enum tier_settle_pass pass)
 {
 	WRITE_ONCE(st->pass, pass);
 	st->next = 0;
+	st->begun = 0;
 }
 
 static void begin_look(struct tier_settle *st)
@@ -411,6 +412,12 @@ static void pause(struct tier_settle *st)
 	st->pause = jiffies + HZ;
 }
 
+/* a pass is over, or the end was tried.  @nr: blocks that it failed with, and it did nothing else; else 0 */
+static void judge(struct tier *t, struct tier_dev *d, u32 nr)
+{
+	tier_dev_stuck(t, d, &t->settle.failed_passes, nr);
+}
+
 /* are discards under way that came before the tier began to settle? */
 static bool discards_wait(struct tier *t)
 {
@@ -425,14 +432,14 @@ static bool discards_wait(struct tier *t)
 static void end_look(struct tier *t, struct tier_dev *d)
 {
 	struct tier_settle *st = &t->settle;
+	u32 failed = atomic_xchg(&st->failed, 0);
 
 	st->nr_beyond = tier_settle_beyond(t, d);
 	WRITE_ONCE(st->left, st->nr_away + st->nr_gaps + st->nr_beyond);
 	/* all was in use, or failed: it will not be different at once */
-	if (!st->any || READ_ONCE(st->failed))
+	if (!st->any || failed)
 		pause(st);
 	st->any = false;
-	WRITE_ONCE(st->failed, false);
 	begin_pass(st, st->nr_away ? TIER_SETTLE_MOVE : st->nr_gaps ? TIER_SETTLE_FILL : TIER_SETTLE_END);
 	if (st->pass != TIER_SETTLE_END)
 		st->told = false;
@@ -443,6 +450,7 @@ static void one_done(struct tier *t)
 	struct tier_settle *st = &t->settle;
 
 	st->any = true;
+	st->begun++;
 	if (st->left)
 		WRITE_ONCE(st->left, st->left - 1);
 	t->mig_tokens -= t->g.block_sectors;
@@ -469,6 +477,17 @@ static bool next_block(struct tier *t, struct tier_dev *d)
 	return true;
 }
 
+/* the end of a pass that was to change something.  @failed: copies; if a device can't be flushed, moves are undone */
+static void end_try(struct tier *t, struct tier_dev *d, u32 failed)
+{
+	u32 done = t->settle.begun;
+
+	if (READ_ONCE(t->commit_lost))
+		judge(t, d, failed + done);
+	else
+		judge(t, d, done ? 0 : failed);
+}
+
 /* false: not now */
 static bool end_pass(struct tier *t, struct tier_dev *d)
 {
@@ -483,8 +502,10 @@ static bool end_pass(struct tier *t, struct tier_dev *d)
 		/* the slots that they leave are free then */
 		if (atomic_read(&t->nr_moves) || READ_ONCE(t->nr_switched))
 			return false;
+		st->begun -= min_t(u32, st->begun, atomic_read(&st->failed));
 		fallthrough;
 	default:
+		end_try(t, d, atomic_read(&st->failed));
 		begin_look(st);
 		return true;
 	}
@@ -502,7 +523,10 @@ static bool finish(struct tier *t, struct tier_dev *d)
 		return false;
 	r = r ?: tier_commit_wait(t) ?: tier_flush_devices(t, NULL);
 	/* somebody else's flush that failed meanwhile may have thrown away the copy */
-	if (r || atomic_read(&d->flush_errors) != flush_errors) {
+	if (!r && atomic_read(&d->flush_errors) != flush_errors)
+		r = -EIO;
+	judge(t, d, r ? 1 : 0);
+	if (r) {
 		pause(st);
 		return false;
 	}
@@ -587,8 +611,10 @@ static void reset(struct tier *t, struct tier_dev *d)
 {
 	struct tier_settle *st = &t->settle;
 
-	if (st->dev)
+	if (st->dev) {
 		WRITE_ONCE(st->dev->settle, false);
+		WRITE_ONCE(st->dev->stuck, 0);
+	}
 	memset(st, 0, sizeof(*st));
 	begin_look(st);
 	st->tail_writes = 1;
@@ -615,6 +641,19 @@ void tier_settle_set(struct tier *t, struct tier_dev *d)
 	percpu_down_write(&t->config_sem);
 	reset(t, d);
 	percpu_up_write(&t->config_sem);
+	tier_move_kick(t);
+}
+
+/* somebody asks for it again, and may have mended what failed: it is tried at once, and what failed before forgotten */
+void tier_settle_retry(struct tier *t)
+{
+	struct tier_settle *st = &t->settle;
+
+	lockdep_assert_held(&t->life_mutex);
+	cancel_delayed_work_sync(&t->job_work);
+	st->pause = jiffies;
+	st->failed_passes = 0;
+	WRITE_ONCE(st->dev->stuck, 0);
 	tier_move_kick(t);
 }
 

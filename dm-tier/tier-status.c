@@ -68,13 +68,13 @@ static const char *tier_state(struct tier *t, const struct tier_dev *d)
 	if (READ_ONCE(d->settle))
 		return tier_settle_state(t);
 	if (READ_ONCE(d->evacuate))
-		return atomic_read(&d->used) ? "evacuating" : "empty";
+		return atomic_read(&d->used) || atomic_read(&d->leaving) ? "evacuating" : "empty";
 	return "ok";
 }
 
-#define TIER_WORDS	10
+#define TIER_WORDS	11
 
-/* for each tier: slots, used, reads, writes, landings, moves in, moves out, pinned, errors, state */
+/* for each tier: slots, used, reads, writes, landings, moves in, moves out, pinned, errors, state, stuck */
 static void emit_tiers(struct tier *t, char *result, unsigned int maxlen, unsigned int sz)
 {
 	u32 i, k;
@@ -92,7 +92,8 @@ static void emit_tiers(struct tier *t, char *result, unsigned int maxlen, unsign
 				sum += READ_ONCE(per_cpu_ptr(d->stats, cpu)->v[k]);
 			DMEMIT(" %llu", sum);
 		}
-		DMEMIT(" %d %d %s", atomic_read(&d->pinned), atomic_read(&d->errors), tier_state(t, d));
+		DMEMIT(" %d %d %s %u", atomic_read(&d->pinned), atomic_read(&d->errors), tier_state(t, d),
+		       READ_ONCE(d->stuck));
 	}
 }
 

@@ -139,6 +139,9 @@ struct tier_dev_stats {
  * @evacuate: to be emptied: the same
  * @settle: every block goes to the slot of its number there, and nothing else does; life_mutex and config_sem
  * @demoting: between the watermarks
+ * @evac_moves: copies under way of the job that empties it
+ * @evac_failed: those that failed since its pass began
+ * @stuck: blocks that evacuate or settle could not move in two passes in a row that did nothing but fail
  * @stats: counts
  */
 struct tier_dev {
@@ -166,6 +169,9 @@ struct tier_dev {
 	bool evacuate;
 	bool settle;
 	bool demoting;
+	atomic_t evac_moves;
+	atomic_t evac_failed;
+	u32 stuck;
 	struct tier_policy *policy;
 	struct tier_dev_stats __percpu *stats;
 };
@@ -301,6 +307,8 @@ struct tier_job {
 	u64 skipped;
 	bool no_slot;	/* tiered mode: a block was left out since there was no slot for it, ... */
 	int freed;	/* ... when so many had been freed */
+	unsigned long pause;	/* jiffies: nothing is done until then */
+	u32 failed_passes;	/* evacuate: in a row that did nothing but fail */
 };
 
 /**
@@ -318,7 +326,8 @@ struct tier_latency {
  * @TIER_MOVE_PROMOTE: the policy of the tier it goes to admitted it
  * @TIER_MOVE_DEMOTE: the policy of its tier gave it up
  * @TIER_MOVE_HAND: a message
- * @TIER_MOVE_ROOM: its tier is fuller than it should be, or is emptied
+ * @TIER_MOVE_ROOM: its tier is fuller than it should be
+ * @TIER_MOVE_EVACUATE: its tier is emptied
  * @TIER_MOVE_SETTLE: to its place on a tier that settles, or out of the way of another block
  */
 enum tier_move_cause {
@@ -326,6 +335,7 @@ enum tier_move_cause {
 	TIER_MOVE_DEMOTE,
 	TIER_MOVE_HAND,
 	TIER_MOVE_ROOM,
+	TIER_MOVE_EVACUATE,
 	TIER_MOVE_SETTLE,
 };
 
@@ -384,7 +394,7 @@ struct tier_settle_fill {
  * @again: something landed, or was moved or discarded, since the last look began
  * @tail_writes: writes so far to the block that only the end of the device has its place for; that block's stripe
  * @tail_copied: those of them that the end of the device has, durably
- * @failed: a copy failed since the last look
+ * @failed: copies that failed since the last look
  * @left: blocks that are not in their place, or not wholly
  *
  * Written by tier_settle_step() alone:
@@ -393,6 +403,8 @@ struct tier_settle_fill {
  * @nr_away: blocks that the look has found elsewhere
  * @nr_gaps: blocks that it has found without all their data
  * @nr_beyond: blocks that have no place
+ * @begun: moves begun, or blocks filled, by this pass; at its end, those that did not fail
+ * @failed_passes: in a row that did nothing but fail
  * @any: something was done since the last look
  * @told: the log says that it is settled
  * @pause: jiffies: nothing is done until then
@@ -405,13 +417,15 @@ struct tier_settle {
 	bool again;
 	u32 tail_writes;
 	u32 tail_copied;
-	bool failed;
+	atomic_t failed;
 	u64 left;
 	enum tier_settle_pass pass;
 	u64 next;
 	u64 nr_away;
 	u64 nr_gaps;
 	u64 nr_beyond;
+	u32 begun;
+	u32 failed_passes;
 	bool any;
 	bool told;
 	unsigned long pause;
@@ -789,6 +803,7 @@ bool tier_settle_works(struct tier *t);
 const char *tier_settle_state(struct tier *t);
 u64 tier_settle_beyond(struct tier *t, const struct tier_dev *d);
 void tier_settle_set(struct tier *t, struct tier_dev *d);
+void tier_settle_retry(struct tier *t);
 void tier_settle_load(struct tier *t);
 int tier_settle_stop(struct tier *t);
 
@@ -812,6 +827,7 @@ bool tier_dev_takes(const struct tier_dev *d);
 u32 tier_dev_room(const struct tier_dev *d);
 u32 tier_with_room(struct tier *t, u32 from, bool faster_too);
 void tier_demote_slot(struct tier *t, u32 dev, tier_slot_t local);
+void tier_dev_stuck(struct tier *t, struct tier_dev *d, u32 *passes, u32 nr);
 void tier_move_forget(struct tier *t);
 void tier_move_committed(struct tier *t, struct tier_move *m);
 void tier_move_again(struct tier *t, struct tier_move *m);

@@ -407,14 +407,21 @@ struct tier_goal {
 	const char *doing;	/* for people */
 	const char *done;	/* for people */
 	uint64_t (*left)(const struct status *s, unsigned int tier);	/* 0: done */
+	const char *which;	/* how to find what can't be moved, and what to do then */
 };
 
 static uint64_t left_to_evacuate(const struct status *s, unsigned int tier)
 {
-	return s->tiers[tier].used;
+	const struct status_tier *t = &s->tiers[tier];
+
+	/* at the end it is recorded */
+	return !t->used && !strcmp(t->state, "evacuating") ? 1 : t->used;
 }
 
-static const struct tier_goal goal_evacuate = { "emptying", "emptied", left_to_evacuate };
+static const struct tier_goal goal_evacuate = {
+	"emptying", "emptied", left_to_evacuate,
+	"\"dmtier where\" shows what is on the tier, \"dmtier lost --tier\" which files"
+};
 
 static uint64_t left_to_settle(const struct status *s, unsigned int tier)
 {
@@ -424,7 +431,25 @@ static uint64_t left_to_settle(const struct status *s, unsigned int tier)
 	return !strcmp(s->tiers[tier].state, "settled") ? 0 : left ? left : 1;
 }
 
-static const struct tier_goal goal_settle = { "settling", "settled", left_to_settle };
+static const struct tier_goal goal_settle = {
+	"settling", "settled", left_to_settle, "the kernel log names those that failed"
+};
+
+/* a pass did nothing but fail, twice: it is said, and left to who asked; the kernel goes on trying */
+static int look_stuck(const char *name, unsigned int tier, const struct status *s, const struct tier_goal *w, char *why)
+{
+	const struct status_tier *t = &s->tiers[tier];
+
+	if (!strcmp(t->state, "failing") && w == &goal_settle)
+		return text_why(why, -EIO,
+				"%.200s: tier %u is failing after %llu errors, %llu blocks are left: it rests until a minute has passed without any, and goes on then; \"dmtier keep\" ends it",
+				name, tier, (unsigned long long)t->errors, (unsigned long long)w->left(s, tier));
+	if (!t->stuck)
+		return 0;
+	return text_why(why, -EIO,
+			"%.200s: %llu blocks can't be moved while tier %u is %s, %llu are left: copies fail, or a device can't be flushed; %s.  Write these ranges anew, or discard them.  It goes on trying, \"dmtier keep\" ends it",
+			name, (unsigned long long)t->stuck, tier, w->done, (unsigned long long)w->left(s, tier), w->which);
+}
 
 /* nothing goes on, and yet there is something left: what is it? */
 static int look_why(const char *name, unsigned int tier, const struct status *s, const struct tier_goal *w, char *why)
@@ -439,7 +464,7 @@ static int look_why(const char *name, unsigned int tier, const struct status *s,
 		return text_why(why, -ENOSPC,
 				"%llu blocks with data lie behind the end of tier %u: shrink the file system, and discard what is behind it",
 				(unsigned long long)beyond, tier);
-	return 0;
+	return look_stuck(name, tier, s, w, why);
 }
 
 /* until it is done; the work goes on without us */
@@ -525,7 +550,7 @@ const struct verb verb_evacuate = {
 	.synopsis = "[--wait] NAME TIER",
 	.summary = "move everything off a tier, so that it can be taken out",
 	.help =
-"  --wait  until it is empty, with progress\n"
+"  --wait  until it is empty, with progress; an error if only blocks are left that can't be moved\n"
 "\n"
 "It goes on in the background, also after a restart.  dmtier status shows how far it is, and dmtier keep ends it.\n",
 	.run = run_evacuate,
@@ -541,7 +566,7 @@ const struct verb verb_settle = {
 	.synopsis = "[--wait] NAME TIER",
 	.summary = "make a plain disk again of a tier that was taken over with its data",
 	.help =
-"  --wait  until all is in its place there, with progress\n"
+"  --wait  until all is in its place there, with progress; an error if nothing but blocks that can't be moved is left\n"
 "\n"
 "It goes on in the background, also after a restart.  dmtier status shows how far it is, and dmtier keep ends it.\n"
 "When it is settled, and the tiered device was stopped, the disk alone holds what the tiered device held.\n",

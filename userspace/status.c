@@ -320,9 +320,10 @@ static void print_tier(unsigned int i, const struct status_tier *t)
 
 	printf("  tier %u: %s, %llu of %llu slots used (%s), %llu pinned\n", i, t->state,
 	       (unsigned long long)t->used, (unsigned long long)t->slots, used, (unsigned long long)t->pinned);
-	printf("    reads %llu, writes %llu, landings %llu, moves in %llu, moves out %llu, errors %llu\n",
+	printf("    reads %llu, writes %llu, landings %llu, moves in %llu, moves out %llu, errors %llu, stuck %llu\n",
 	       (unsigned long long)t->reads, (unsigned long long)t->writes, (unsigned long long)t->landings,
-	       (unsigned long long)t->moves_in, (unsigned long long)t->moves_out, (unsigned long long)t->errors);
+	       (unsigned long long)t->moves_in, (unsigned long long)t->moves_out, (unsigned long long)t->errors,
+	       (unsigned long long)t->stuck);
 	free(used);
 }
 
@@ -410,6 +411,7 @@ static void json_tiers(struct json *j, const struct status *s)
 		json_u64(j, "moves_in", t->moves_in);
 		json_u64(j, "moves_out", t->moves_out);
 		json_u64(j, "errors", t->errors);
+		json_u64(j, "stuck", t->stuck);
 		json_object_end(j);
 	}
 	json_array_end(j);

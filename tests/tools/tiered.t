@@ -284,9 +284,15 @@ like "$OUT" "reads 1, writes 2, landings 3, moves in 4, moves out 5, errors 7" "
 like "$OUT" "slots: 20 of 304 used" "a tier that is to be emptied does not count"
 run "$DMTIER" status --from line
 like "$OUT" " 6.6% " "... in the share, either"
-echo "t: $status 24 tiers 2 304 20 1 2 3 4 5 6 7 ok 99 1008 0 0 0 0 0 0 0 0 evacuating 98" >line
+is "$(run "$DMTIER" status --json --from line; field '[.devices[0].tiers[].stuck] | join(" ")')" "0 0" "an older kernel has no word for what is stuck"
+echo "t: $status 24 tiers 2 304 20 1 2 3 4 5 6 7 ok 0 1008 0 0 0 0 0 0 0 0 evacuating 98" >line
 run "$DMTIER" status --json --from line
-is "$(field '[.devices[0].tiers[].state] | join(" ")')" "ok evacuating" "words of a newer kernel are passed by"
+is "$(field '[.devices[0].tiers[] | .state, .stuck] | join(" ")')" "ok 0 evacuating 98" "blocks that are stuck"
+run "$DMTIER" status --long --from line
+like "$OUT" "moves out 0, errors 0, stuck 98" "... for people"
+echo "t: $status 26 tiers 2 304 20 1 2 3 4 5 6 7 ok 1 99 1008 0 0 0 0 0 0 0 0 evacuating 2 98" >line
+run "$DMTIER" status --json --from line
+is "$(field '[.devices[0].tiers[] | .state, .stuck] | join(" ")')" "ok 1 evacuating 2" "words of a newer kernel are passed by"
 echo "t: $status 3 news of 5" >line
 dmtier_is 0 "another list" status --from line
 for bad in "22 tiers 3 304 20 1 2 3 4 5 6 7 ok" "12 tiers 0" "12 tiers x 304 20 1 2 3 4 5 6 7 ok" "12 tiers 1 304 x 1 2 3 4 5 6 7 ok"; do

@@ -46,10 +46,10 @@ new_tiers()
 	fresh_tiers "$bs" $sizes && tiers_up "$@"
 }
 
-# tier NUMBER FIELD		of the tiers' part of the status: slots used reads writes landings in out pinned errors state
+# tier NUMBER FIELD		of the tiers' part of the status: slots used reads writes landings in out pinned errors state stuck
 tier()
 {
-	local fields=(slots used reads writes landings in out pinned errors state) w i n
+	local fields=(slots used reads writes landings in out pinned errors state stuck) w i n
 
 	read -ra w < <(dmsetup status --noflush t0)
 	for ((n = 0; n < ${#w[@]}; n++)); do

@@ -124,7 +124,7 @@ static void next_section(struct words *w, struct status_section *section)
 	}
 }
 
-#define TIER_WORDS	10U
+#define TIER_WORDS	10U	/* of the first kernels */
 #define MOST_TIERS	64U
 
 static void next_tier(struct words *w, struct status_tier *t, unsigned int words)
@@ -139,8 +139,13 @@ static void next_tier(struct words *w, struct status_tier *t, unsigned int words
 	t->pinned = next_number(w);
 	t->errors = next_number(w);
 	t->state = next(w);
+	words -= TIER_WORDS;
+	if (words) {
+		t->stuck = next_number(w);
+		words--;
+	}
 	/* those of a newer kernel */
-	for (words -= TIER_WORDS; words; words--)
+	for (; words; words--)
 		next(w);
 }
 

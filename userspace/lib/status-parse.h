@@ -8,7 +8,7 @@
  *	<#words> <key value>*		state
  *	<#words> <key value>*		tunables of the core
  *	<policy> <#words> <key value>*
- *	<#words> tiers <count> <10 words for each>	in tiered mode
+ *	<#words> tiers <count> <11 words for each>	in tiered mode
  *
  * Lines grow at the ends of the sections and behind the last one only.  Keys are not interpreted
  *here; what is missing at the end is taken for an older kernel's or a failed target's.
@@ -41,6 +41,7 @@ struct status_section {
  * @pinned: slots
  * @errors: of the device
  * @state: "ok", "evacuating", "empty", "settling", "settled", "failing"
+ * @stuck: blocks that could not be moved, while it is emptied or settled and nothing else could be done; 0 of an older kernel
  */
 struct status_tier {
 	uint64_t slots;
@@ -53,6 +54,7 @@ struct status_tier {
 	uint64_t pinned;
 	uint64_t errors;
 	const char *state;
+	uint64_t stuck;
 };
 
 enum status_section_name {

@@ -13,6 +13,7 @@ head -c 16M /dev/urandom >"$WORK/noise"
 NEW=$WORK/new
 head -c 4M /dev/urandom >"$NEW"
 
+dmt() { timeout 120 "$DMTIER" "$@"; }
 write() { dd if="${3:-$WORK/noise}" of="$T0" bs=64k seek="$1" count="$2" oflag=direct conv=notrunc,fsync status=none; }	# BLOCK COUNT [FILE]
 right() { cmp -n $(($2 * 65536)) -i $(($1 * 65536)):"$((${4:-$1} * 65536))" "$T0" "${3:-$WORK/noise}"; }	# BLOCK COUNT [FILE AT]
 read_all() { dd if="$T0" of=/dev/null bs=64k skip="$1" count="$2" iflag=direct status=none; }
@@ -227,7 +228,7 @@ ok "then it becomes so" wait_until 60 gone
 ok "what was there is right" right 0 30
 
 # ---- a tier is emptied that has a block which can't be read ----
-ok "create" new_tiers 64k "17 33 8" lru "migration off migration_rate 1000000 max_errors 1000000"
+ok "create" new_tiers 64k "17 33 8 17" lru "migration off migration_rate 1000000 max_errors 1000000"
 ok "write" write 0 32
 is "$(tier 0 used)" 32 "all of it is on the first tier"
 # behind its header its slots
@@ -237,14 +238,42 @@ one_left() { [ "$(tier 0 used)" = 1 ]; }
 ok "all but one block go" wait_until 30 one_left
 sleep 1
 is "$(tier 0 used) $(tier 0 state) $(st health)" "1 evacuating rw" "it stays there"
+n=$(tier 0 errors)
+sleep 3
+n=$(($(tier 0 errors) - n))
+ok "it is tried again, but not all the time ($n errors in 3 s)" test $n -ge 1 -a $n -le 6
+is "$(tier 0 stuck) $(tier 1 stuck) $(tier 2 stuck)" "1 0 0" "the status tells it"
+like "$(klog)" "tier 0: 1 blocks can't be moved" "and the log"
+code 8 "who waits is told" dmt evacuate --wait t0 0
+like "$OUT" "t0: 1 blocks can't be moved while tier 0 is emptied, 1 are left: .*dmtier where.*Write these ranges anew, or discard them" "what and why"
+is "$(tier 0 state)" evacuating "it goes on trying"
+ok "other jobs get their turn" msg move 2 $((20 * 128)) $((4 * 128))
+four_there() { [ "$(on_tier 2 20 4)" = 4 ]; }
+ok "and are done" wait_until 20 four_there
 first=$(where 0 4096 | awk '$3 == 0 { print $1 }')
 ok "what is before it is right" right 0 $((first / 128))
 ok "and what is behind it" right $((first / 128 + 1)) $((31 - first / 128))
 ok "give it up" blkdiscard -o $((first * 512)) -l 65536 "$T0"
 gone() { [ "$(tier 0 state)" = empty ]; }
-ok "then the tier is empty" wait_until 30 gone
+code 0 "then who waits is told that the tier is empty" dmt evacuate --wait t0 0
+is "$(tier 0 state) $(tier 0 stuck)" "empty 0" "it is"
 ok "and the block zeros" zeros "$T0" "$first" 65536
 dev_ok ssd
+
+# ---- the same, with the other tier ----
+ok "create" new_tiers 64k "17 33 8" lru "migration off migration_rate 1000000 max_errors 1000000"
+ok "write" write 0 32
+ok "nothing can be written to the other tier" dev_fail hdd write
+code 8 "empty the tier, and wait" dmt evacuate --wait t0 0
+like "$OUT" "32 blocks can't be moved while tier 0 is emptied, 32 are left" "it can't be done"
+ok "it can be written to, but not flushed" dev_fail hdd flush
+code 8 "nor then" dmt evacuate --wait t0 0
+like "$OUT" "a device can't be flushed" "which is told"
+dev_ok hdd
+sync "$T0" || :		# that one may tell of the failure
+code 0 "when that is over it can" dmt evacuate --wait t0 0
+is "$(tier 0 state) $(tier 0 stuck)" "empty 0" "it is empty"
+ok "all is right" right 0 32
 
 # ---- no room ----
 ok "create" new_tiers 64k "9 17 8" lru "migration_rate 1000000"

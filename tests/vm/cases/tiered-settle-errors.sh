@@ -81,6 +81,9 @@ ok "all but these come" wait_until 60 left_is 4
 ok "and are right" right
 isnt "$(tier 2 errors)" "$before" "errors are counted"
 is "$(tier 0 errors) $(tier 1 errors) $(st health)" "0 0 rw" "of this tier, and nothing else has happened"
+code 8 "who waits is told" dmt settle --wait t0 2
+like "$OUT" "t0: [1-4] blocks can't be moved while tier 2 is settled, 4 are left: .*the kernel log names" "what and why"
+isnt "$(tier 2 stuck)" 0 "the status tells it, too"
 like "$(klog)" "tier 2: (move|write) error, tier sector" "the log names them"
 ok "writes are done" put 21 0 50
 ok "also to those that are in their places" put 50 7 9
@@ -116,9 +119,12 @@ ok "the disk's end can't be written to" dev_bad tier1 $((BLOCKS * 128)) $TAIL wr
 ok "a write to it is done" put $BLOCKS 3 9
 sleep 2
 is "$(tier 2 state)" settling "but it isn't settled"
+code 8 "who waits is told" dmt settle --wait t0 2
+like "$OUT" "1 blocks can't be moved while tier 2 is settled" "why"
 ok "right" right
 ok "the disk is mended" dev_ok tier1
-ok "it is settled again" wait_until 30 state settled
+code 0 "who waits is told that it is settled again" dmt settle --wait t0 2
+is "$(tier 2 stuck)" 0 "and nothing is stuck"
 code 0 "stop" dmt remove t0
 ok "the disk alone is right" alone
 
@@ -134,6 +140,8 @@ ok "settle" msg settle 2
 sleep 4
 is "$(tier 2 state)" settling "it can't be settled"
 isnt "$(tier 2 errors)" "$before" "because of that"
+code 8 "who waits is told" dmt settle --wait t0 2
+like "$OUT" "blocks can't be moved while tier 2 is settled" "why"
 ok "what lies elsewhere is right" part_right 20 30
 ok "the disk is mended" dev_ok tier1
 ok "it is settled" wait_until 30 state settled
@@ -146,6 +154,8 @@ ok "the disk can't be flushed" dev_fail tier1 flush
 ok "settle" msg settle 2
 sleep 3
 is "$(tier 2 state)" settling "nothing is believed to be in its place"
+code 8 "who waits is told" dmt settle --wait t0 2
+like "$OUT" "a device can't be flushed" "why"
 ok "all is right" right
 ok "the disk is mended" dev_ok tier1
 sync "$T0" || :		# that one may tell of the failure
@@ -160,11 +170,16 @@ ok "the disk fails" dev_fail tier1 all
 ok "settle" msg settle 2
 sleep 2
 is "$(tier 2 state) $(st health)" "settling rw" "it is tried"
+code 8 "who waits is told" dmt settle --wait t0 2
+ok "not to wait for so many errors" msg set max_errors 8
+code 8 "nor is waited for a tier that rests" dmt settle --wait t0 2
+like "$OUT" "tier 2 is failing after [0-9]+ errors" "since it fails"
+ok "as before" msg set max_errors 1000000
 ok "what is on the others is right" part_right 20 15
 ok "a write to it" put 25 0 128
 ok "the disk is mended" dev_ok tier1
 sync "$T0" || :
-ok "it is settled" wait_until 30 state settled
+ok "after a minute without errors it is settled" wait_until 150 state settled
 ok "all is right" right
 is "$(tier 2 used)" $BLOCKS "all blocks are there"
 code 0 "stop" dmt remove t0

@@ -289,7 +289,7 @@ bool dm_status_word(const char *key, char *value, size_t size)
 }
 
 /* words of a tier in the status */
-#define TIER_WORDS	10
+#define TIER_WORDS	11
 
 /**
  * dm_tier_word() - a number that the status has of a tier
