@@ -195,6 +195,14 @@ dmtier_is 0 "the last of three" format --force --mode tiered --take-data t0 t1 m
 dmtier_is 0 "... check clean" check t0 t1 meta hdd
 dmtier_is 8 "... left out" table t0 t1 meta
 like "$ERR" "tier 2 \(without header\) of this tiered device is missing" "... is named"
+if command -v mkfs.ext4 >/dev/null; then
+	image twin "$(stat -c %s hdd)"
+	mkfs.ext4 -q hdd
+	dmtier_is 0 "a new one that is as large, in front" table --grow --feature accept_new_tier t0 t1 meta twin hdd
+	like "$OUT" "^0 $(((302 + 302 + 498 + 482) * 128)) tier" "... is not mistaken for it"
+	dmtier_is 0 "... nor behind" table --grow --feature accept_new_tier t0 t1 meta hdd twin
+	like "$OUT" "^0 $(((302 + 302 + 498 + 482) * 128)) tier" "... the length is the same"
+fi
 
 # interrupted at each write: the disk is as it was, and can be taken over again
 if command -v strace >/dev/null; then
