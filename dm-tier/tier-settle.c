@@ -291,8 +291,10 @@ static void end_fills(struct tier *t, struct tier_dev *d)
 		return;
 	tier_flush_devices(t, &failed);
 	durable = !(failed & BIT(tier_dev_index(t, d))) && atomic_read(&d->flush_errors) == st->flush_errors;
-	if (!durable)
-		tier_settle_failed(t);
+	if (!durable) {
+		st->begun -= min(st->begun, st->nr_fills);
+		atomic_add(st->nr_fills, &st->failed);
+	}
 	for (i = 0; i < st->nr_fills; i++)
 		end_fill(t, &st->fills[i], durable);
 	st->nr_fills = 0;
@@ -321,8 +323,7 @@ static bool fill(struct tier *t, struct tier_dev *d, tier_block_t block)
 		return false;
 	}
 	tier_dev_dirtied(d);
-	if (++st->nr_fills == TIER_SETTLE_FILLS)
-		end_fills(t, d);
+	st->nr_fills++;
 	return true;
 }
 
@@ -471,6 +472,8 @@ static bool next_block(struct tier *t, struct tier_dev *d)
 			return false;
 		if (st->pass == TIER_SETTLE_MOVE ? !bring(t, d, block) : fill(t, d, block))
 			one_done(t);
+		if (st->nr_fills == TIER_SETTLE_FILLS)
+			end_fills(t, d);
 	}
 	st->next++;
 	cond_resched();
