@@ -388,7 +388,7 @@ static u32 job_target(struct tier *t, const struct tier_job *job, u32 dev)
  */
 static bool try_again(struct tier *t, struct tier_job *job, int error)
 {
-	bool no_slot = error == -ENOSPC && job->op != TIER_MSG_EVACUATE;
+	bool no_slot = error == -ENOSPC;
 	int freed = atomic_read(&t->freed);
 
 	if (no_slot && job->no_slot && job->freed == freed)
@@ -441,6 +441,8 @@ static bool move_step(struct tier *t, struct tier_job *job)
 	if (r && r != -ENOENT && r != -EEXIST) {
 		if (try_again(t, job, r))
 			return false;
+		if (evacuate && r == -ENOSPC)
+			atomic_inc(&t->devs[job->tier].evac_failed);
 		job->skipped++;
 	}
 	job->retries = 0;

@@ -65,7 +65,7 @@ void tier_dev_stuck(struct tier *t, struct tier_dev *d, u32 *passes, u32 nr)
 	if (*passes < 2)
 		nr = 0;
 	if (nr && !READ_ONCE(d->stuck)) {
-		DMWARN("%s: tier %u: %u blocks can't be moved: copies fail, or a device can't be flushed; they are tried again",
+		DMWARN("%s: tier %u: %u blocks can't be moved: copies fail, a device can't be flushed, or the other tiers are full; they are tried again",
 		       t->name, tier_dev_index(t, d), nr);
 		tier_event(t);
 	}

@@ -447,7 +447,7 @@ static int look_stuck(const char *name, unsigned int tier, const struct status *
 	if (!t->stuck)
 		return 0;
 	return text_why(why, -EIO,
-			"%.200s: %llu blocks can't be moved while tier %u is %s, %llu are left: copies fail, or a device can't be flushed; %s.  Write these ranges anew, or discard them.  It goes on trying, \"dmtier keep\" ends it",
+			"%.200s: %llu blocks can't be moved while tier %u is %s, %llu are left: copies fail, a device can't be flushed, or the other tiers are full; %s.  Write these ranges anew, or discard them.  It goes on trying, \"dmtier keep\" ends it",
 			name, (unsigned long long)t->stuck, tier, w->done, (unsigned long long)w->left(s, tier), w->which);
 }
 

@@ -205,12 +205,12 @@ ok "all is well again" dev_ok hdd
 ok "the last flush that fails" sh -c "sync $T0 || :"
 ok "then it succeeds" sync "$T0"
 ok "what was written is there" right 2 1 "$NEW" 0
-ok "and what was not" right 3 50
+ok "and what was not" right 3 27
 ok "remove" dmsetup remove t0
 ok "metadata" check_tiers
 ok "create again" tiers_up lru "migration off migration_rate 1000000 max_errors 1000000 commit_ms 60000"
 ok "what was written is there" right 2 1 "$NEW" 0
-ok "and what was not" right 3 50
+ok "and what was not" right 3 27
 ok "write what was there before" write 0 4
 ok "and leave room" blkdiscard -o $((60 * 65536)) -l $((3 * 65536)) "$T0"
 
@@ -286,6 +286,24 @@ like "$OUT" "No space left on device" "ENOSPC"
 ok "what is there stays" right 0 16
 ok "and can be written" write 0 16
 is "$(st health)" rw "health"
+ok "remove" dmsetup remove t0
+ok "metadata" check_tiers
+
+# ---- the other tiers become full while one is emptied ----
+# 20 blocks on the first tier, and the other one has room for some 60
+ok "create" new_tiers 64k "3 5 8" lru "migration off migration_rate 128"
+ok "write" write 0 20
+ok "empty the first tier, slowly" msg evacuate 0
+code 1 "the other one becomes full meanwhile" dd if="$WORK/noise" of="$T0" bs=64k seek=20 skip=20 count=70 oflag=direct conv=notrunc status=none
+ok "set" msg set migration_rate 1000000
+no_room() { [ "$(tier 0 stuck)" != 0 ]; }
+ok "that there is no room is told" wait_until 60 no_room
+is "$(tier 0 stuck) $(st health)" "$(tier 0 used) rw" "all that is left is stuck"
+code 8 "who waits for it is told" timeout 60 "$DMTIER" evacuate --wait t0 0
+like "$OUT" "or the other tiers are full" "and why"
+ok "make room" blkdiscard -o $((20 * 65536)) "$T0"
+ok "then it ends" wait_until 60 gone
+ok "what was there is right" right 0 20
 ok "remove" dmsetup remove t0
 ok "metadata" check_tiers
 
