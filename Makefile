@@ -38,8 +38,14 @@ sources:
 	@mkdir -p $(BUILD)
 	@flock $(BUILD)/.lock rsync -a --delete $(KBUILD_PRODUCTS:%=--exclude='%') Kbuild dm-tier policy $(BUILD)/
 
+# With KDIR of another kernel there would be modules that KVER does not load.
+.PHONY: kdir
+kdir:
+	@rel=$$(sed -n 's/.*UTS_RELEASE "\(.*\)".*/\1/p' "$(KDIR)/include/generated/utsrelease.h" 2>/dev/null); \
+	test -z "$$rel" || test "$$rel" = "$(KVER)" || { echo "KDIR=$(KDIR) is for kernel $$rel, not KVER=$(KVER)" >&2; exit 1; }
+
 .PHONY: modules
-modules: sources	## the kernel modules, for KVER, into build/KVER
+modules: kdir sources	## the kernel modules, for KVER, into build/KVER
 	@if [ -e "$(KDIR)/Makefile" ]; then \
 		flock $(BUILD)/.lock $(MAKE) -C "$(KDIR)" M="$(CURDIR)/$(BUILD)" $(KBUILD_ARGS) modules; \
 	else \
@@ -71,7 +77,7 @@ build:			## all that is built: modules, tools, unit tests, hddsim
 	@$(MAKE) mdtest
 
 .PHONY: mdtest
-mdtest:			## the test module for the metadata code, for KVER
+mdtest: kdir		## the test module for the metadata code, for KVER
 	@tests/vm/mdtest/build.sh $(KVER)
 
 .PHONY: demo
