@@ -19,7 +19,7 @@ fi
 # t0 goes before the devices below it
 io_exit()
 {
-	[ -n "$LIB_DONE" ] || [ ! -b "$T0" ] || timeout 60 dmsetup remove --retry t0
+	[ -n "$LIB_DONE" ] || [ ! -b "$T0" ] || within 60 dmsetup remove --retry t0
 	lib_exit
 }
 trap io_exit EXIT

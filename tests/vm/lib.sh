@@ -131,10 +131,23 @@ unlike()
 	return 1
 }
 
+# Times are TIER_SLOW times as long where everything is slow.
+LIB_SLOW=${TIER_SLOW:-1} LIB_SLOW=${LIB_SLOW%.*}
+[ "${LIB_SLOW:-0}" -ge 1 ] || LIB_SLOW=1
+
+# within SECONDS COMMAND [ARG...]	a program, killed when it takes longer
+within()
+{
+	local limit=$(($1 * LIB_SLOW))
+
+	shift
+	timeout -k 10 $limit "$@"
+}
+
 # wait_until SECONDS COMMAND [ARG...]	succeeds as soon as the command does
 wait_until()
 {
-	local end=$((SECONDS + $1))
+	local end=$((SECONDS + $1 * LIB_SLOW))
 
 	shift
 	until "$@" >/dev/null 2>&1; do
@@ -432,12 +445,12 @@ lib_remove_dm()
 	while [ -n "$names" ]; do
 		# those on top first, whatever their names: one that is in use fails and has its turn later
 		for name in $names; do
-			timeout 60 dmsetup remove "$name" >/dev/null 2>&1
+			within 60 dmsetup remove "$name" >/dev/null 2>&1
 		done
 		left=$(dmsetup ls | awk '!/^No devices/ { print $1 }')
 		if [ "$left" = "$names" ]; then
 			for name in $left; do
-				timeout 60 dmsetup remove --retry "$name"
+				within 60 dmsetup remove --retry "$name"
 			done
 			left=$(dmsetup ls | awk '!/^No devices/ { print $1 }')
 			[ -z "$left" ] || return 1

@@ -58,7 +58,7 @@ TROUBLE = re.compile(
     r"possible (circular|recursive) locking|possible irq lock inversion|inconsistent lock state|"
     r"possible deadlock|bad unlock balance|held lock freed|lock held when returning|"
     r"suspicious RCU usage|sleeping function called from|scheduling while atomic|refcount_t: |"
-    r"list_(add|del) corruption|kmemleak: (?!Kernel memory leak detector|Automatic|\d+ new suspected)|ODEBUG: |Call Trace|Object .* not freed|"
+    r"list_(add|del) corruption|kmemleak: (?!Kernel memory leak detector initialized|Automatic|\d+ new suspected)|ODEBUG: |Call Trace|Object .* not freed|"
     r"[Oo]bjects remaining in|kmem_cache_destroy")
 
 

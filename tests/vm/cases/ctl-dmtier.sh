@@ -19,7 +19,7 @@ done
 setup_devs 16 64 4
 T=/dev/mapper/t0
 
-tier() { timeout 100 "$DMTIER" "$@"; }
+tier() { within 100 "$DMTIER" "$@"; }
 
 # --- without the module -----------------------------------------------------------------------
 

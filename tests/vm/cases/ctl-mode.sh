@@ -25,7 +25,7 @@ ok "write in writeback" wr $T 0 256 "$WORK/a"
 holds "dirty" t0 dirty -eq 256
 nok "the slow device does not have it" same "$WORK/a" "$HDD" 0 256
 events=$(dmsetup info -c --noheadings -o events t0)
-timeout 60 dmsetup wait t0 "$events" >/dev/null &
+within 60 dmsetup wait t0 "$events" >/dev/null &
 waiter=$!
 ok "to writethrough" msg t0 mode writethrough
 wait $waiter
@@ -138,7 +138,7 @@ ok "writeback" mode writeback
 wr $T 0 16 "$WORK/a"
 flush t0
 events=$(dmsetup info -c --noheadings -o events t0)
-timeout 60 dmsetup wait t0 "$events" >/dev/null &
+within 60 dmsetup wait t0 "$events" >/dev/null &
 waiter=$!
 dev_fail ssd all
 msg t0 set max_errors 1

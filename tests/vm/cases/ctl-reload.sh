@@ -31,16 +31,16 @@ fio --name=v --thread --filename=$T --size=40M --rw=randrw --rwmixread=40 --bsra
 load=$!
 soon "the load runs" 30 has t0 dirty -gt 64
 for i in 1 2 3; do
-	ok "suspend $i" timeout 60 dmsetup suspend t0
-	ok "resume $i" timeout 60 dmsetup resume t0
-	ok "suspend --noflush $i" timeout 60 dmsetup suspend --noflush t0
-	ok "resume $i" timeout 60 dmsetup resume t0
+	ok "suspend $i" within 60 dmsetup suspend t0
+	ok "resume $i" within 60 dmsetup resume t0
+	ok "suspend --noflush $i" within 60 dmsetup suspend --noflush t0
+	ok "resume $i" within 60 dmsetup resume t0
 done
 holds "dirty data stay" t0 dirty -gt 0
 for tail in "3 writeback idle_ms 3600000 lru 0" "1 writeback clock2q 0" "1 writethrough hotspot 0" \
 	"1 writearound seqbypass 2 next lru" "1 passthrough lru 0" "3 writeback idle_ms 3600000 clock2q 0"; do
-	ok "load '$tail'" timeout 60 dmsetup load t0 --table "$(table 98308 "$tail")"
-	ok "resume" timeout 60 dmsetup resume t0
+	ok "load '$tail'" within 60 dmsetup load t0 --table "$(table 98308 "$tail")"
+	ok "resume" within 60 dmsetup resume t0
 	get_status t0
 	like "$tail" "[0-9] ${S[wanted]} .*${S[policy]} " "it is in force"
 	sleep 0.5
@@ -50,7 +50,7 @@ done
 old=$(dmsetup table t0)
 nok "load a table with another block size" dmsetup load t0 --table "0 98308 tier $SSD $HDD $META 64 0 lru 0"
 nok "load a table with nonsense" dmsetup load t0 --table "0 98308 tier $SSD $HDD $META 128 1 quick lru 0"
-ok "resume" timeout 60 dmsetup resume t0
+ok "resume" within 60 dmsetup resume t0
 is "$(dmsetup table t0)" "$old" "the old table is in force"
 ok "load and clear" dmsetup load t0 --table "$(table 98308 1 passthrough lru 0)"
 ok "clear" dmsetup clear t0
@@ -65,8 +65,8 @@ for _ in 1 2 3 4 5; do
 done >/dev/null 2>&1 &
 noise=$!
 for i in 1 2 3; do
-	ok "suspend $i beside messages" timeout 60 dmsetup suspend t0
-	ok "resume $i" timeout 60 dmsetup resume t0
+	ok "suspend $i beside messages" within 60 dmsetup suspend t0
+	ok "resume $i" within 60 dmsetup resume t0
 done
 wait $noise
 ok "the load goes on" kill -0 $load
@@ -86,7 +86,7 @@ get_status t0
 dirty=${S[dirty]} slots=${S[dirty_slots]} used=${S[used]}
 [ "$dirty" -ge 1024 ] || fail "1024 granules are dirty"
 before=$SECONDS
-ok "remove, with a slow HDD" timeout 60 dmsetup remove t0
+ok "remove, with a slow HDD" within 60 dmsetup remove t0
 [ $((SECONDS - before)) -lt 30 ]
 is $? 0 "takes no more than a moment"
 dev_ok hdd0

@@ -29,10 +29,10 @@ fails()
 	wr $T 2048 512 "$WORK/new"
 	dev_slow meta 10
 	dev_fail ssd flush
-	ok "$what: suspend while flushes fail" timeout 60 dmsetup suspend t0
+	ok "$what: suspend while flushes fail" within 60 dmsetup suspend t0
 	dev_ok ssd
 	dev_ok meta
-	ok "$what: resume" timeout 60 dmsetup resume t0
+	ok "$what: resume" within 60 dmsetup resume t0
 	ok "$what: what was overwritten" same "$WORK/new" $T 0 512
 	ok "$what: what was not" same "$WORK/old" $T 512 512 512
 	ok "$what: what is new" same "$WORK/new" $T 2048 512
@@ -75,8 +75,8 @@ wr $T 512 16 "$WORK/old"
 dev_fail meta write
 nok "ro: a flush fails" sync $T
 dev_ok meta
-ok "ro: suspend" timeout 60 dmsetup suspend t0
-ok "ro: resume" timeout 60 dmsetup resume t0
+ok "ro: suspend" within 60 dmsetup suspend t0
+ok "ro: resume" within 60 dmsetup resume t0
 get_status t0
 is "${S[health]}" ro "ro: still is"
 ok "ro: reads go on" same "$WORK/new" $T 0 512
@@ -127,7 +127,7 @@ for what in flush "mode writethrough" "promote 65536 32768" "demote 0 131072" "p
 	dev_slow hdd 300
 	# shellcheck disable=SC2086
 	ok "$what" msg t0 $what
-	ok "removed meanwhile" timeout 30 dmsetup remove t0
+	ok "removed meanwhile" within 30 dmsetup remove t0
 	dev_ok hdd
 done
 ok "check" "$DMTIER" check "$SSD" "$HDD" "$META"

@@ -337,7 +337,7 @@ like "$(klog)" "metadata write failed" "the log says so"
 nok "writes fail" one_write 50
 nok "flushes fail" sync "$T0"
 ok "reads do not" verify "$T0"
-ok "remove" timeout 30 dmsetup remove t0
+ok "remove" within 30 dmsetup remove t0
 dev_ok meta
 ok "metadata" check_meta
 ok "create" tier_up writeback lru
@@ -351,7 +351,7 @@ sync "$T0"
 dev_bad meta $((journal * 8)) $((blocks * 8)) write
 nok "a write that has to be recorded fails" dd if=/dev/zero of="$T0" bs=4k count=1 seek=10001 oflag=direct conv=notrunc,fsync
 is "$(st health) $(st check)" "ro needs_check" "health: ro, and the superblock says so"
-ok "remove" timeout 30 dmsetup remove t0
+ok "remove" within 30 dmsetup remove t0
 dev_ok meta
 nok "it does not start" tier_up writeback lru
 nok "check says why" check_meta

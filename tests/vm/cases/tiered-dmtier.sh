@@ -7,7 +7,7 @@
 . "${0%/*}/../tiered-lib.sh"
 load_modules
 
-dmt() { timeout 300 "$DMTIER" "$@"; }
+dmt() { within 300 "$DMTIER" "$@"; }
 
 # ---- a disk with a file system becomes the last tier ----
 setup_devs 24 $((60 * 2048 + 70))s 8

@@ -11,7 +11,7 @@ head -c 1M /dev/urandom >"$WORK/noise"
 
 DEVS="ssd hdd tier1 meta"
 sums() { local d; for d in $DEVS; do flat /dev/mapper/"$d"; done; }
-dmt() { timeout 60 "$DMTIER" "$@"; }
+dmt() { within 60 "$DMTIER" "$@"; }
 log() { klog | grep -cE -- "$1"; }
 
 # line LENGTH DEV0 DEV1 META [DEV...] [-- FEATURE...]	a table line by hand

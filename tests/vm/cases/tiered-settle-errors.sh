@@ -13,7 +13,7 @@ BLOCKS=128			# whole ones on the disk, of 64 KiB
 TAIL=70				# and sectors behind them
 BYTES=$(((BLOCKS * 128 + TAIL) * 512))
 
-dmt() { timeout 120 "$DMTIER" "$@"; }
+dmt() { within 120 "$DMTIER" "$@"; }
 up() { dmt create --policy lru --feature "migration off migration_rate 1000000 commit_ms 100 max_errors 1000000" t0 "$SSD" "$SSD2" "$META" "$HDD"; }
 state() { [ "$(tier 2 state)" = "$1" ]; }
 left() { st settle_left; }

@@ -13,7 +13,7 @@ BYTES=$(((BLOCKS * 128 + TAIL) * 512))
 FAST=(--policy lru --feature "migration off migration_rate 1000000 commit_ms 100")
 SLOW=(--policy lru --feature "migration off migration_rate 128 commit_ms 100")
 
-dmt() { timeout 120 "$DMTIER" "$@"; }
+dmt() { within 120 "$DMTIER" "$@"; }
 up() { dmt create "$@" t0 "$SSD" "$HDD" "$META"; }
 log() { klog | grep -cF -- "$1"; }
 state() { [ "$(tier 1 state)" = "$1" ]; }

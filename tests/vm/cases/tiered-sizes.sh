@@ -8,7 +8,7 @@
 load_modules
 
 head -c 128M /dev/urandom >"$WORK/noise"
-dmt() { timeout 300 "$DMTIER" "$@"; }
+dmt() { within 300 "$DMTIER" "$@"; }
 fill() { dd if="$WORK/noise" of="$T0" bs=64k count=$(($(blockdev --getsz "$T0") / 128)) oflag=direct conv=notrunc status=none; }
 right() { cmp -n $(($(blockdev --getsz "$T0") * 512)) "$T0" "$WORK/noise"; }
 # the sum of a field over all tiers

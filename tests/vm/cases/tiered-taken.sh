@@ -8,7 +8,7 @@
 . "${0%/*}/../tiered-lib.sh"
 load_modules
 
-dmt() { timeout 120 "$DMTIER" "$@"; }
+dmt() { within 120 "$DMTIER" "$@"; }
 up() { dmt create "$@" t0 "$SSD" "$HDD" "$META"; }
 log() { klog | grep -cF -- "$1"; }
 right() { cmp -n $((8 << 20)) -i $((8 << 20)) "$T0" "$WORK/noise"; }
