@@ -13,7 +13,7 @@ SSD=/dev/mapper/ssd HDD=/dev/mapper/hdd META=/dev/mapper/meta	# also where setup
 
 if [ ! -x "$IOSTRESS" ]; then
 	IOSTRESS=$WORK/iostress
-	gcc -O2 -pthread -o "$IOSTRESS" "$TIER_TOP/tests/vm/iostress.c" || skip_case "no iostress"
+	gcc -O2 -pthread -o "$IOSTRESS" "$TIER_TOP/tests/vm/iostress.c" || fail_case "no iostress"
 fi
 
 # t0 goes before the devices below it

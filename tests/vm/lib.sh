@@ -173,6 +173,13 @@ skip_case()
 	done_testing
 }
 
+# fail_case REASON			the same, but it should be of use
+fail_case()
+{
+	fail "$CASE: $1"
+	done_testing
+}
+
 # --- Kernel log -------------------------------------------------------------------------------
 
 # kmsg TEXT		a line of our own in the kernel log, also on the console

@@ -313,6 +313,8 @@ def tsc_option():
 
 
 def base_command(kernel, accel, append):
+    if has_option(kernel, "KASAN"):     # it would stop at its first report
+        append = f"kasan_multi_shot {append}"
     if accel.startswith("tcg"):
         append = f"{tsc_option()} {append}"
     return ["qemu-system-x86_64", "-accel", accel, "-cpu", "max", "-machine", "q35,usb=off,hpet=off",

@@ -2,7 +2,6 @@
 /*
  * One bug of each kind that the debug kernels are to find, chosen by the parameter `make`.
  */
-#include <linux/delay.h>
 #include <linux/list.h>
 #include <linux/module.h>
 #include <linux/moduleparam.h>
@@ -60,9 +59,13 @@ static void lock_order(void)
 
 static void sleep_in_atomic(void)
 {
+	void *p;
+
+	/* to sleep in earnest would leave this processor's preemption count wrong for good */
 	spin_lock(&spin);
-	msleep(20);
+	p = kmalloc(100, GFP_KERNEL);
 	spin_unlock(&spin);
+	kfree(p);
 }
 
 static void list_corruption(void)

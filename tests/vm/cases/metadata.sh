@@ -10,8 +10,8 @@
 
 MDTEST=$TIER_TOP/tests/vm/mdtest
 MODULE=$TIER_BUILD/mdtest/tier-mdtest.ko
-[ -e "$MODULE" ] || skip_case "no tier-mdtest.ko: tests/vm/mdtest/build.sh makes it"
-lib_insmod "$MODULE" || skip_case "tier-mdtest.ko does not load"
+[ -e "$MODULE" ] || fail_case "no tier-mdtest.ko: tests/vm/mdtest/build.sh makes it"
+lib_insmod "$MODULE" || fail_case "tier-mdtest.ko does not load"
 
 # Sizes in sectors that the metadata are for: blocks of 64 KiB, a good 5000 slots, then others.
 BLOCK=128 SLOW=40000000
@@ -441,7 +441,7 @@ like "$(klog)" "both copies of slot page 3 are bad" "the page is named"
 # --- Power cuts
 mark() { dmsetup message logged 0 mark "${1// /-}"; }
 drop_log() { dmsetup remove --retry md && dmsetup remove --retry logged; }
-modprobe dm-log-writes || skip_case "no dm-log-writes"
+modprobe dm-log-writes || fail_case "no dm-log-writes"
 for seed in $SEEDS; do
 	[ ! -b /dev/mapper/log ] || drop_dev log
 	new_dev log 200

@@ -13,9 +13,9 @@ export GLIBC_TUNABLES=glibc.cpu.x86_rep_movsb_threshold=0x40000000:glibc.cpu.x86
 
 # shellcheck disable=SC2119
 load_modules
-modprobe nbd nbds_max=5 max_part=0 || skip_case "no nbd"
-modprobe dm-switch || skip_case "no dm-switch"
-POWERCUT_CACHE=$(lib_null_blk cache 8) || skip_case "no null_blk"
+modprobe nbd nbds_max=5 max_part=0 || fail_case "no nbd"
+modprobe dm-switch || fail_case "no dm-switch"
+POWERCUT_CACHE=$(lib_null_blk cache 8) || fail_case "no null_blk"
 export POWERCUT_CACHE
 
 STATES=0	# judged in this case
