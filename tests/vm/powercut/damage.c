@@ -28,12 +28,9 @@ static u64 milliseconds(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
-/* kernels that look for bugs are slow */
 static u64 limit_ms(void)
 {
-	const char *slow = getenv("TIER_SLOW");
-
-	return LIMIT_MS * (slow && atoi(slow) > 1 ? atoi(slow) : 1);
+	return LIMIT_MS * slowness();
 }
 
 static bool is_zero(const u8 *p, u32 n)

@@ -301,6 +301,7 @@ void damage_run(u64 seed, u64 nr);
 
 extern bool verbose;
 bool time_left(void);
+u32 slowness(void);
 void die(const char *fmt, ...) __attribute__((format(printf, 1, 2), noreturn));
 void begin_life(struct life *l, const char *mode, const char *policy, const char *features);
 void end_life(struct life *l);
