@@ -156,6 +156,23 @@ wait_until()
 	done
 }
 
+# comes_to WANT DESCRIPTION COMMAND [ARG...]	what it prints is that, or becomes it soon
+comes_to()
+{
+	local want=$1 desc=$2 end=$((SECONDS + 10 * LIB_SLOW)) got
+
+	shift 2
+	until got=$("$@" 2>&1) && [ "$got" = "$want" ]; do
+		[ $SECONDS -lt $end ] || break
+		sleep 0.1
+	done
+	[ "$got" = "$want" ] && { lib_point 0 "$desc"; return; }
+	lib_point 1 "$desc"
+	diag " got, to the end: $got"
+	diag "want: $want"
+	return 1
+}
+
 # The end of every case; without it the case counts as failed.
 done_testing()
 {

@@ -486,8 +486,13 @@ mkdir -p /run/tmp /run/lock; chmod 1777 /run/tmp
 mount -t debugfs debugfs /sys/kernel/debug
 mount -t tracefs tracefs /sys/kernel/tracing
 modprobe configfs && mount -t configfs configfs /sys/kernel/config
-echo 60 >/proc/sys/kernel/hung_task_timeout_secs
+echo $((60 * SLOW)) >/proc/sys/kernel/hung_task_timeout_secs
 echo 30 >/proc/sys/kernel/watchdog_thresh
+if [ $SLOW -gt 1 ]; then
+	echo 60 >/proc/sys/kernel/watchdog_thresh
+	echo 120 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+	echo 180 >/sys/module/workqueue/parameters/watchdog_thresh
+fi
 echo 1 >/proc/sys/kernel/soft_watchdog
 hostname vm; ip link set lo up
 serial() {
@@ -580,6 +585,7 @@ class Machine:
                    f"export VMRUN_SCRIPT={shlex.quote(script)}\n" +
                    f"exec {interpreter}/out/.vm/script {shlex.join(args)}\n")
         self.write("config", f"MODULES={shlex.quote(self.kernel.modules)}\n"
+                             f"SLOW={int(slowness())}\n"
                              f"DISKS={shlex.quote(' '.join(d.name for d in self.disks))}\n"
                              f"ROTATIONAL='{' '.join(f'{d.name}={d.rot}' for d in self.disks if d.rot is not None)}'\n")
         self.write("stage2", STAGE2)

@@ -52,8 +52,7 @@ is "$(blockdev --getsz "$T0")" $more "the device is longer"
 is "$(tier 2 slots) $(tier 2 used)" "128 0" "it is there, empty"
 ok "move some to it" msg move 2 0 2560
 ok "ends" wait_until 30 no_jobs
-sleep 1.5
-is "$(tier 2 used)" 20 "they are there"
+comes_to 20 "they are there" tier 2 used
 wait $pid
 is $? 0 "the load is right" || diag <"$WORK/log"
 ok "all is right" right

@@ -24,8 +24,8 @@ ok "create" new_tiers 64k "17 33 8 33" lru "migration off migration_rate 1000000
 ok "write" write 0 96
 ok "some to the second tier" moved 1 32 32
 ok "some to the third" moved 2 64 32
-sleep 1.2
-is "$(on_tier 0 0 32) $(on_tier 1 32 32) $(on_tier 2 64 32)" "32 32 32" "they are there"
+places() { echo "$(on_tier 0 0 32) $(on_tier 1 32 32) $(on_tier 2 64 32)"; }
+comes_to "32 32 32" "they are there" places
 
 # ---- reads ----
 dev_fail hdd read
@@ -60,8 +60,7 @@ dev_fail ssd all
 ok "the first tier fails: first writes land on another, and a flush of them succeeds" write 100 4
 is "$(on_tier 0 100 4)" 0 "so they do"
 ok "a move between the others" moved 2 100 2
-sleep 1.2
-is "$(on_tier 2 100 2)" 2 "is done"
+comes_to 2 "is done" on_tier 2 100 2
 code 1 "its blocks can't be read" read_all 8 1
 code 1 "nor written" dd if="$NEW" of="$T0" bs=64k seek=8 count=1 oflag=direct conv=notrunc status=none
 dev_ok ssd
@@ -73,8 +72,7 @@ ok "a block lands there" dd if="$WORK/noise" of="$T0" bs=64k seek=104 count=1 of
 ok "a discard of it" sh -c "blkdiscard -o $((104 * 65536)) -l 65536 $T0 || :"
 ok "is done" zeros "$T0" $((104 * 128)) 65536
 ok "a move between the others" moved 1 100 2
-sleep 1.2
-is "$(on_tier 1 100 2)" 2 "is done"
+comes_to 2 "is done" on_tier 1 100 2
 dev_ok ssd
 code 1 "the next flush fails: what was written since may be lost" sync "$T0"
 ok "then it succeeds" sync "$T0"
@@ -139,7 +137,8 @@ dev_fail hdd flush
 klog_mark
 ok "blocks move to the other tier" msg move 1 0 $((8 * 128))
 ok "wait" wait_until 20 no_jobs
-sleep 1
+back() { [[ $(klog) == *"in their old places again"* ]]; }
+ok "that is undone" wait_until 20 back
 is "$(on_tier 1 0 8)" 0 "and are in their old places again"
 like "$(klog)" "flush of tier 1 failed: [0-9]+ blocks that were moved there are in their old places again" "the log says so"
 dev_ok hdd
@@ -216,7 +215,6 @@ ok "and leave room" blkdiscard -o $((60 * 65536)) -l $((3 * 65536)) "$T0"
 
 # ---- a tier that is emptied gets its blocks back ----
 gone() { [ "$(tier 0 state)" = empty ] && no_jobs; }
-back() { [[ $(klog) == *"in their old places again"* ]]; }
 ok "the timer commits" msg set commit_ms 200
 dev_fail hdd flush
 klog_mark

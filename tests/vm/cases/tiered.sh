@@ -40,17 +40,14 @@ ok "all is right" cmp -n $((300 * 65536)) -i $((16 * 65536)):0 "$T0" "$WORK/nois
 first=$(where 0 "$LEN" | awk '$3 == 1 { print $1; exit }')
 ok "promote" msg promote "$first" 256
 ok "ends" wait_until 20 no_jobs
-sleep 1.5
-is "$(where "$first" 256)" "$first 256 0 -" "both blocks are on the first tier, though it was full"
+comes_to "$first 256 0 -" "both blocks are on the first tier, though it was full" where "$first" 256
 ok "demote" msg demote "$first" 128
 ok "ends" wait_until 20 no_jobs
-sleep 1.5
-is "$(where "$first" 256)" "$first 128 1 -
-$((first + 128)) 128 0 -" "one is back"
+comes_to "$first 128 1 -
+$((first + 128)) 128 0 -" "one is back" where "$first" 256
 ok "move" msg move 1 384 128
 ok "ends" wait_until 20 no_jobs
-sleep 1.5
-is "$(where 384 128)" "384 128 1 -" "moved"
+comes_to "384 128 1 -" "moved" where 384 128
 ok "all is right" cmp -n $((300 * 65536)) -i $((16 * 65536)):0 "$T0" "$WORK/noise"
 ok "pin" msg pin 384 128
 is "$(where 384 128)" "384 128 1 pinned" "pinned"
