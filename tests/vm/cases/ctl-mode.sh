@@ -91,7 +91,7 @@ mode writeback
 
 fio --name=v --thread --filename=$T --size=48M --rw=randrw --rwmixread=40 --bsrange=4k-32k --blockalign=4k \
 	--ioengine=libaio --iodepth=8 --direct=1 --verify=crc32c --verify_fatal=1 --verify_backlog=64 \
-	--time_based --runtime=300 --fsync=200 --trigger-file="$WORK/trigger" >"$WORK/load.out" 2>&1 &
+	--time_based --runtime=$((300 * LIB_SLOW)) --fsync=200 --trigger-file="$WORK/trigger" >"$WORK/load.out" 2>&1 &
 load=$!
 sleep 2
 for from in $MODES; do

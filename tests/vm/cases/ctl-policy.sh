@@ -65,7 +65,7 @@ refused_done
 ok "create" dmsetup create t0 --table "$(table lru 0)"
 fio --name=v --thread --filename=$T --size=40M --rw=randrw --rwmixread=50 --bsrange=4k-32k --blockalign=4k \
 	--ioengine=libaio --iodepth=8 --direct=1 --verify=crc32c --verify_fatal=1 --verify_backlog=64 \
-	--time_based --runtime=600 >"$WORK/load.out" 2>&1 &
+	--time_based --runtime=$((600 * LIB_SLOW)) >"$WORK/load.out" 2>&1 &
 load=$!
 soon "the load runs" 60 has t0 used -gt 128
 for p in clock2q hotspot "seqbypass next lru" "seqbypass read_cutoff_sectors 64 next seqbypass next hotspot" builtin lru \
