@@ -617,9 +617,10 @@ static void forget_written(struct tier *t)
  * before they were copied there are still in the other place, as long as no commit records the copy.
  *
  * Return: the devices; *@r is set if some of that can't be taken back, and nothing may be recorded then.  Tiered mode:
- * *@left gets a bit for each tier that a move to can't be taken back now: that move is not recorded.
+ * *@left gets a bit for each tier that a move to can't be taken back now: that move is not recorded; *@gone is set if
+ * something that was written is lost.
  */
-static u32 look_at_doubts(struct tier *t, int *r, u32 *left)
+static u32 look_at_doubts(struct tier *t, int *r, u32 *left, bool *gone)
 {
 	u32 devs = 0, i;
 
@@ -629,7 +630,7 @@ static u32 look_at_doubts(struct tier *t, int *r, u32 *left)
 			continue;
 		devs |= BIT(i);
 		if (tier_exclusive(t))
-			*left |= tier_moves_undo(t, i) ? 0 : BIT(i);
+			*left |= tier_moves_undo(t, i, gone) ? 0 : BIT(i);
 		else if (i)
 			*r = write_back_again(t) ?: *r;
 		else
@@ -675,7 +676,7 @@ static void leave_unsure(struct tier *t, u32 failed)
 static int commit_changed(struct tier *t, enum unmark which, int *lost)
 {
 	u32 word = 0, failed, doubts, left = 0, i;
-	bool more, again;
+	bool more, again, gone = false;
 	int r, doubt = 0;
 
 	*lost = 0;
@@ -695,7 +696,7 @@ static int commit_changed(struct tier *t, enum unmark which, int *lost)
 		/* before clean copies are dropped, which would count as gone */
 		if (failed == BIT(0) && !tier_exclusive(t) && !READ_ONCE(t->slow->doubt))
 			forget_written(t);
-		doubts = look_at_doubts(t, &doubt, &left);
+		doubts = look_at_doubts(t, &doubt, &left, &gone);
 		if (tier_exclusive(t))
 			leave_unsure(t, failed);
 		again = give_up_fast(t) || (doubts & ~failed);
@@ -728,8 +729,10 @@ static int commit_changed(struct tier *t, enum unmark which, int *lost)
 	for (i = 0; left >> i; i++)
 		if (left >> i & 1)
 			WRITE_ONCE(t->devs[i].doubt, true);
-	if (left && !*lost)
+	if ((left || gone) && !*lost)
 		*lost = -EIO;
+	if (gone)	/* it may have been written after the flush that failed, and acknowledged */
+		WRITE_ONCE(t->lost, true);
 	if (which != UNMARK_NONE)
 		end_unmark(t, !r);
 	smp_mb();	/* pairs with tier_commit_pending(): nr_changed has risen again if it failed */

@@ -525,6 +525,7 @@ static bool evacuation_goes_on(struct tier *t, struct tier_job *job)
 		return true;
 	failed = atomic_xchg(&d->evac_failed, 0);
 	leaving = atomic_read(&d->leaving);
+	smp_rmb();	/* pairs with undo() */
 	used = atomic_read(&d->used);
 	if (failed || READ_ONCE(t->commit_lost))
 		job->pause = jiffies + HZ;

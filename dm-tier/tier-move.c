@@ -397,8 +397,16 @@ void __tier_move_written(struct tier *t, tier_slot_t slot, u32 first, u32 nr)
 void __tier_move_grew(struct tier *t, tier_slot_t slot, u64 granules)
 {
 	u32 len = tier_block_len(t, tier_slot_block(&t->map, slot)), first, last;
+	struct tier_move *m;
 
 	tier_assert_locked(t, tier_slot_block(&t->map, slot));
+	if (!(tier_slot_flags(&t->map, slot) & (TIER_SLOT_SWITCHED | TIER_SLOT_COMMITTING)))
+		return;
+	spin_lock(&t->move_lock);
+	list_for_each_entry(m, &t->unrecorded, unrecorded)
+		if (m->to == slot)
+			m->grown |= granules;
+	spin_unlock(&t->move_lock);
 	for (; granules; granules &= ~tier_granule_mask(first, last)) {
 		first = __ffs64(granules);
 		for (last = first; granules >> last >> 1 & 1; last++)
@@ -736,39 +744,51 @@ int tier_move_copy(struct tier *t, const struct dm_io_region *from, const struct
 }
 
 /*
- * What was written to a moved block is copied to its old slot, which has all the rest; the block is held.  What can't
- * be read is lost: its writers have been told that the flush failed.  Return: 0, or an error of the old slot's device.
+ * Sectors of a moved block that can't be read: what they were before is in the old slot; or zeros are, now: it has
+ * nothing of granules that became valid since, and may have another block's data there.
  */
-static int copy_back(struct tier *t, const struct tier_move *m, u64 valid)
+static int give_up_written(struct tier *t, const struct tier_move *m, const struct dm_io_region *old, u32 granule)
+{
+	if (!(m->grown >> granule & 1))
+		return 0;
+	return blkdev_issue_zeroout(old->bdev, old->sector, old->count, GFP_NOIO, BLKDEV_ZERO_NOUNMAP);
+}
+
+/*
+ * What was written to a moved block is copied to its old slot, which has all the rest; the block is held.  What can't
+ * be read is as if it had not been written; *@gone is set then.  Return: 0, or an error of the old slot's device.
+ */
+static int copy_back(struct tier *t, const struct tier_move *m, u64 valid, bool *gone)
 {
 	struct tier_dev *old = &t->devs[m->from_dev], *new = &t->devs[m->to_dev];
-	u32 len = tier_block_len(t, m->hold.block), first = 0, lost = 0;
+	u32 len = tier_block_len(t, m->hold.block), first, end, lost = 0;
 	bool read_failed, any = false;
 
-	while ((first = find_next_bit(m->written, len, first)) < len) {
-		u32 end = find_next_zero_bit(m->written, len, first);
+	for (first = find_first_bit(m->written, len); first < len; first = find_next_bit(m->written, len, end)) {
+		u32 granule = first >> t->g.granule_shift;
 		struct dm_io_region from = { .bdev = new->dm->bdev };
 		struct dm_io_region to = { .bdev = old->dm->bdev };
+		int r;
 
-		end = min(end, ((first >> t->g.granule_shift) + 1) << t->g.granule_shift);
+		end = min_t(u32, find_next_zero_bit(m->written, len, first), (granule + 1) << t->g.granule_shift);
+		if (!(valid >> granule & 1))
+			continue;
 		from.sector = tier_slot_sector(t, m->to) + first;
 		to.sector = tier_slot_sector(t, m->from) + first;
 		from.count = end - first;
 		to.count = end - first;
-		if (!(valid >> (first >> t->g.granule_shift) & 1)) {
-			first = end;
-			continue;
-		}
 		any = true;
-		if (tier_move_copy(t, &from, &to, &read_failed)) {
-			if (!read_failed) {
-				tier_dev_error(t, old, "write", tier_block_sector(t, m->hold.block) + first);
-				return -EIO;
-			}
+		r = tier_move_copy(t, &from, &to, &read_failed);
+		if (r && read_failed) {
 			tier_dev_error(t, new, "read", tier_block_sector(t, m->hold.block) + first);
 			lost += end - first;
+			*gone = true;
+			r = give_up_written(t, m, &to, granule);
 		}
-		first = end;
+		if (r) {
+			tier_dev_error(t, old, "write", tier_block_sector(t, m->hold.block) + first);
+			return r;
+		}
 	}
 	if (any)
 		tier_dev_acked(old);
@@ -779,7 +799,7 @@ static int copy_back(struct tier *t, const struct tier_move *m, u64 valid)
 }
 
 /* the block goes back to its old slot, with what was written to it since; false: that can't be written there */
-static bool undo(struct tier *t, struct tier_move *m)
+static bool undo(struct tier *t, struct tier_move *m, bool *gone)
 {
 	struct tier_stripe *s = tier_stripe(t, m->hold.block);
 	struct tier_hold_waiter w;
@@ -791,14 +811,13 @@ static bool undo(struct tier *t, struct tier_move *m)
 	__tier_hold_get(s, &w);
 	valid = tier_slot_valid(&t->map, m->to);
 	spin_unlock_irq(&s->lock);
-	r = copy_back(t, m, valid);
+	r = copy_back(t, m, valid, gone);
 	if (r) {
 		tier_hold_release(t, &w.hold);
 		return false;
 	}
 	recorded(t, m);
 	percpu_down_read(&t->config_sem);
-	atomic_dec(&t->devs[m->from_dev].leaving);
 	swap(m->from, m->to);
 	swap(m->from_dev, m->to_dev);
 	atomic_inc(&t->devs[m->from_dev].leaving);
@@ -807,6 +826,9 @@ static bool undo(struct tier *t, struct tier_move *m)
 	__switch_back(t, m);
 	__tier_hold_release(s, &w.hold);
 	spin_unlock_irq(&s->lock);
+	/* pairs with evacuation_goes_on(): the block is counted as used there again, before it is not as leaving */
+	smp_mb__before_atomic();
+	atomic_dec(&t->devs[m->to_dev].leaving);
 	percpu_up_read(&t->config_sem);
 	leave(t, m);	/* what was its new slot becomes free as an old one does */
 	return true;
@@ -832,12 +854,13 @@ static struct tier_move *take_switched(struct tier *t, u32 dev)
  * tier_moves_undo() - a device may have lost what was written to it: moves there that no commit has recorded never were
  * @t: target
  * @dev: number of the device
+ * @gone: set if something that was written since can't be read, and is lost
  *
  * What has been written to their blocks since goes with them.
  * Context: commit thread, with a snapshot.
  * Return: false if that failed for some, which stay where they are and are not to be recorded.
  */
-bool tier_moves_undo(struct tier *t, u32 dev)
+bool tier_moves_undo(struct tier *t, u32 dev, bool *gone)
 {
 	struct tier_move *m, *tmp;
 	LIST_HEAD(left);
@@ -849,7 +872,7 @@ bool tier_moves_undo(struct tier *t, u32 dev)
 
 		if (!sn->move || sn->move->to_dev != dev || !tier_move_doubtful(sn->move))
 			continue;
-		if (!undo(t, sn->move)) {
+		if (!undo(t, sn->move, gone)) {
 			all = false;
 			continue;
 		}
@@ -858,7 +881,7 @@ bool tier_moves_undo(struct tier *t, u32 dev)
 		nr++;
 	}
 	while ((m = take_switched(t, dev))) {
-		if (undo(t, m))
+		if (undo(t, m, gone))
 			nr++;
 		else
 			list_add(&m->list, &left);

@@ -353,6 +353,7 @@ enum tier_move_cause {
  * @cause: enum tier_move_cause
  * @failed: read and write errors of the copy, as kcopyd tells
  * @flush_errors: of the device of @to, when the copy began
+ * @grown: granules that have become valid in its new slot: of them the old one has nothing; the block's stripe
  * @written: bit per sector of the block: written in its new slot; the block's stripe
  */
 struct tier_move {
@@ -368,6 +369,7 @@ struct tier_move {
 	u8 cause;
 	u8 failed;
 	int flush_errors;
+	u64 grown;
 	unsigned long written[];
 };
 
@@ -831,7 +833,7 @@ void tier_dev_stuck(struct tier *t, struct tier_dev *d, u32 *passes, u32 nr);
 void tier_move_forget(struct tier *t);
 void tier_move_committed(struct tier *t, struct tier_move *m);
 void tier_move_again(struct tier *t, struct tier_move *m);
-bool tier_moves_undo(struct tier *t, u32 dev);
+bool tier_moves_undo(struct tier *t, u32 dev, bool *gone);
 bool tier_move_doubtful(const struct tier_move *m);
 void __tier_move_written(struct tier *t, tier_slot_t slot, u32 first, u32 nr);
 void __tier_move_grew(struct tier *t, tier_slot_t slot, u64 granules);

@@ -147,14 +147,19 @@ ok "all is right" right 0 8
 ok "a flush of those who have written nothing since succeeds" sync "$T0"
 
 # ---- the same, and the blocks are written to before a commit has recorded their move ----
-# blocks 0-3 move and are written to while a commit is held up
-written_in_move()	# UNUSED-BLOCK
+# a commit that takes up this block waits for the metadata device
+hold_commit()	# UNUSED-BLOCK
 {
 	dmsetup suspend --nolockfs meta &&
 	dd if="$WORK/noise" of="$T0" bs=64k seek="$1" count=1 oflag=direct conv=notrunc status=none || return
 	sync "$T0" >/dev/null 2>&1 &
 	sleep 0.5
-	msg move 1 0 $((4 * 128)) && wait_until 20 no_jobs && wait_until 2 on_second &&
+}
+to_second() { msg move 1 0 $((4 * 128)) && wait_until 20 no_jobs && wait_until 2 on_second; }
+# blocks 0-3 move and are written to while a commit is held up
+written_in_move()	# UNUSED-BLOCK
+{
+	hold_commit "$1" && to_second &&
 	dd if="$NEW" of="$T0" bs=64k seek=2 count=1 oflag=direct conv=notrunc status=none &&
 	dd if="$NEW" of="$T0" bs=4k seek=$((16 + 3)) count=2 oflag=direct conv=notrunc status=none &&
 	dd if="$NEW" of="$T0" bs=512 seek=13 count=2 oflag=direct conv=notrunc status=none
@@ -302,6 +307,62 @@ like "$OUT" "or the other tiers are full" "and why"
 ok "make room" blkdiscard -o $((20 * 65536)) "$T0"
 ok "then it ends" wait_until 60 gone
 ok "what was there is right" right 0 20
+ok "remove" dmsetup remove t0
+ok "metadata" check_tiers
+
+# ---- a granule that was new in the place that is given up, and can't be read there: nothing of others shows up ----
+parts() { for i in 0 1 2 3; do dd if="$NEW" of="$T0" bs=4k seek=$((i * 16 + $1)) count=1 oflag=direct conv=notrunc status=none || return; done; }	# GRANULE
+write_only() { dd if="$NEW" of="$T0" bs=64k seek="$1" count=1 oflag=direct conv=notrunc status=none; }	# BLOCK
+ok "create" new_tiers 64k "3 5 8" lru "migration off migration_rate 1000000 max_errors 1000000 commit_ms 60000" no_discard_passdown
+ok "write" write 0 40
+ok "durably" sync "$T0"
+ok "on the first tier" on_first
+ok "discard" blkdiscard -l $((8 * 65536)) "$T0"
+ok "durably" sync "$T0"
+ok "the slots are used again, by a part of a block each" parts 0
+ok "durably" sync "$T0"
+ok "on the first tier" on_first
+ok "a commit is held up" hold_commit 60
+ok "the blocks move" to_second
+ok "and another part of each is written" parts 3
+ok "a flush fails, and what was written can't be read" dev_fail hdd flush read
+ok "go on" dmsetup resume meta
+ok "the blocks are in their old places again" wait_until 20 on_first
+ok "all is well again" dev_ok hdd
+code 1 "the writers are told" sync "$T0"
+ok "once" sync "$T0"
+for i in 0 1 2 3; do
+	ok "block $i: what was written last reads as before" zeros "$T0" $((i * 128 + 3 * 8)) 4096
+	ok "and the rest" cmp -n 4096 -i $((i * 65536)):0 "$T0" "$NEW"
+done
+
+# ---- what is written while a move can be neither recorded nor taken back, and then can't be read, is not lost silently ----
+ok "create" new_tiers 64k "3 5 8" lru "migration off migration_rate 1000000 max_errors 1000000 commit_ms 60000"
+ok "write" write 0 60
+ok "a commit is held up" hold_commit 60
+ok "the blocks move" to_second
+ok "they are written to" parts 3
+ok "a flush fails" dev_fail hdd flush
+ok "and the old places can't be written" dev_fail ssd write
+ok "the timer commits" msg set commit_ms 200
+ok "go on" dmsetup resume meta
+sleep 2
+code 1 "a flush fails" sync "$T0"
+ok "the other tier is well again" dev_ok hdd
+sleep 1
+code 1 "a flush fails still" sync "$T0"
+is "$(on_tier 1 0 4)" 4 "they are where they were"
+ok "one is written to" write_only 2
+n=$(tier 0 errors)
+sleep 1
+ok "it was tried to take them back" test "$(tier 0 errors)" -gt "$n"
+ok "they can't be read any more" dev_fail hdd read
+ok "the first tier is well again" dev_ok ssd
+ok "the blocks are in their old places again" wait_until 20 on_first
+ok "all is well again" dev_ok hdd
+code 1 "who wrote is told that it is lost" sync "$T0"
+ok "once" sync "$T0"
+ok "what was there before is there" right 2 1
 ok "remove" dmsetup remove t0
 ok "metadata" check_tiers
 
