@@ -69,15 +69,8 @@ static void flush_end(struct bio *bio)
 		complete(f->done);
 }
 
-/**
- * tier_flush_devices() - make all acknowledged writes on the data devices durable
- * @t: target
- * @failed: NULL, or gets a bit for each device that failed
- *
- * Context: may sleep.
- * Return: 0 or the error of a device that failed.
- */
-int tier_flush_devices(struct tier *t, u32 *failed)
+/* *@untold is set if a flush fails that acknowledged writes were for: somebody has to be told */
+static int flush_devices(struct tier *t, u32 *failed, bool *untold)
 {
 	DECLARE_COMPLETION_ONSTACK(done);
 	struct flush_io f[TIER_MAX_DEVS];
@@ -114,7 +107,7 @@ int tier_flush_devices(struct tier *t, u32 *failed)
 		bad |= BIT(i);
 		/* what a fast device without dirty data has, the slow one has too */
 		if (f[i].acked && (tier_exclusive(t) || i || atomic64_read(&t->nr_dirty)))
-			WRITE_ONCE(t->lost, true);
+			*untold = true;
 		if (tier_exclusive(t)) {
 			tier_dev_error(t, f[i].d, "flush", 0);
 			continue;
@@ -127,8 +120,26 @@ int tier_flush_devices(struct tier *t, u32 *failed)
 		if (!atomic64_read(&t->nr_dirty))
 			tier_set_health(t, TIER_HEALTH_DEGRADED, "the fast device can't be flushed");
 	}
-	if (failed)
-		*failed = bad;
+	*failed = bad;
+	return r;
+}
+
+/**
+ * tier_flush_devices() - make all acknowledged writes on the data devices durable
+ * @t: target
+ * @failed: NULL, or gets a bit for each device that failed
+ *
+ * Context: may sleep.
+ * Return: 0 or the error of a device that failed.
+ */
+int tier_flush_devices(struct tier *t, u32 *failed)
+{
+	bool untold = false;
+	u32 bad;
+	int r = flush_devices(t, failed ?: &bad, &untold);
+
+	if (untold)
+		WRITE_ONCE(t->lost, true);
 	return r;
 }
 
@@ -676,7 +687,7 @@ static void leave_unsure(struct tier *t, u32 failed)
 static int commit_changed(struct tier *t, enum unmark which, int *lost)
 {
 	u32 word = 0, failed, doubts, left = 0, i;
-	bool more, again, gone = false;
+	bool more, again, gone = false, untold = false;
 	int r, doubt = 0;
 
 	*lost = 0;
@@ -688,7 +699,7 @@ static int commit_changed(struct tier *t, enum unmark which, int *lost)
 	do {
 		more = collect_changed(t, &word);			/* 2 */
 		trace_tier_commit(t->name, t->nr_snapshot);
-		r = tier_flush_devices(t, &failed);			/* 3 */
+		r = flush_devices(t, &failed, &untold);		/* 3 */
 		if (tier_exclusive(t)) {
 			*lost = r ?: *lost;
 			r = 0;
@@ -731,7 +742,8 @@ static int commit_changed(struct tier *t, enum unmark which, int *lost)
 			WRITE_ONCE(t->devs[i].doubt, true);
 	if ((left || gone) && !*lost)
 		*lost = -EIO;
-	if (gone)	/* it may have been written after the flush that failed, and acknowledged */
+	/* what is gone may have been written after the flush that failed, and acknowledged */
+	if ((untold || gone) && !(t->commit_tells && (r || *lost)))
 		WRITE_ONCE(t->lost, true);
 	if (which != UNMARK_NONE)
 		end_unmark(t, !r);
@@ -772,7 +784,7 @@ void tier_commit_work(struct work_struct *work)
 	LIST_HEAD(intents);
 	LIST_HEAD(waiters);
 	LIST_HEAD(starved);
-	bool wanted;
+	bool wanted, untold;
 	int r, lost = 0;
 
 	spin_lock_irq(&t->commit_lock);
@@ -792,13 +804,17 @@ void tier_commit_work(struct work_struct *work)
 		mark_regions(t, &intents);
 	if (!wanted && list_empty(&flushes) && list_empty(&commits) && list_empty(&waiters))
 		return;
+	/*
+	 * The flushes that are here are told, also what the next one would have been; but not of writes that end while
+	 * the commit runs: those who wait for these may not have asked yet
+	 */
+	t->commit_tells = !list_empty(&flushes);
+	untold = t->commit_tells && xchg(&t->lost, false);
 	r = tier_health(t) >= TIER_HEALTH_RO ? -EIO :
 	    commit_changed(t, intent_look_due(t) ? UNMARK_IDLE : UNMARK_NONE, &lost);
+	t->commit_tells = false;
 	WRITE_ONCE(t->commit_lost, lost);
-	/* they are told now what the next flush would have been */
-	if ((r || lost) && !list_empty(&flushes))
-		WRITE_ONCE(t->lost, false);
-	end_ios(&flushes, r ?: lost);					/* 6 */
+	end_ios(&flushes, r ?: lost ?: untold ? -EIO : 0);		/* 6 */
 	end_ios(&commits, r ?: lost);
 	list_for_each_entry_safe(w, tmp, &waiters, list) {
 		w->r = r ?: lost;

@@ -522,6 +522,7 @@ struct tier {
 	bool commit_wanted;		/* by the reclaimer, or the drain */
 	u32 commit_seq;			/* odd while a commit runs */
 	bool commit_lost;		/* tiered mode: the last one could not flush some device */
+	bool commit_tells;		/* flushes wait for the one under way; the commit thread's */
 	struct workqueue_struct *commit_wq;
 	struct work_struct commit_work;
 	struct delayed_work commit_timer;
