@@ -161,6 +161,7 @@ static int alloc_core(struct tier *t)
 		atomic_set(&d->leaving, 0);
 		atomic_set(&d->evac_moves, 0);
 		atomic_set(&d->evac_failed, 0);
+		atomic_set(&d->evac_done, 0);
 		d->stuck = 0;
 	}
 	tier_slot_list_init(&t->trim, false);

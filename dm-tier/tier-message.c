@@ -519,11 +519,12 @@ static const char *job_name(enum tier_message_op op)
 static bool evacuation_goes_on(struct tier *t, struct tier_job *job)
 {
 	struct tier_dev *d = &t->devs[job->tier];
-	u32 failed, used, leaving;
+	u32 failed, done, used, leaving;
 
 	if (atomic_read_acquire(&d->evac_moves))
 		return true;
 	failed = atomic_xchg(&d->evac_failed, 0);
+	done = atomic_xchg(&d->evac_done, 0);
 	leaving = atomic_read(&d->leaving);
 	smp_rmb();	/* pairs with undo() */
 	used = atomic_read(&d->used);
@@ -532,7 +533,7 @@ static bool evacuation_goes_on(struct tier *t, struct tier_job *job)
 	if (READ_ONCE(t->commit_lost))
 		tier_dev_stuck(t, d, &job->failed_passes, used + leaving);
 	else
-		tier_dev_stuck(t, d, &job->failed_passes, failed >= used ? used : 0);
+		tier_dev_stuck(t, d, &job->failed_passes, !done && failed >= used ? used : 0);
 	if (!used && !atomic_read(&t->nr_moves))
 		return leaving;
 	job->next = job->first;	/* those that were in use, too */
@@ -724,8 +725,11 @@ static int set_evacuate(struct tier *t, u32 tier, bool evacuate)
 	return set_dev_flag(t, tier, TIER_DEV_EVACUATE, evacuate);
 }
 
-/* somebody asks for it again, and may have mended what failed: it is tried at once, and what failed before forgotten */
-static void evacuate_again(struct tier *t, u32 tier)
+/*
+ * Somebody asks for it again, and may have mended what failed: it is tried at once, and what failed before forgotten.
+ * Return: is there a job for it?
+ */
+static bool evacuate_again(struct tier *t, u32 tier)
 {
 	struct tier_job *job;
 
@@ -738,6 +742,7 @@ static void evacuate_again(struct tier *t, u32 tier)
 	}
 	mutex_unlock(&t->job_mutex);
 	tier_move_kick(t);
+	return job;
 }
 
 static int evacuate(struct tier *t, const struct tier_message *m, char *error)
@@ -745,8 +750,11 @@ static int evacuate(struct tier *t, const struct tier_message *m, char *error)
 	int r;
 
 	if (m->tier < t->nr_devs && t->devs[m->tier].evacuate) {
-		evacuate_again(t, m->tier);	/* it is under way, or done */
-		return 0;
+		struct tier_dev *d = &t->devs[m->tier];
+
+		if (evacuate_again(t, m->tier) || !(atomic_read(&d->used) || atomic_read(&d->leaving)))
+			return 0;	/* it is under way, or done */
+		return check_exclusive(t, m, error) ?: start_job(t, m, error);
 	}
 	r = check_exclusive(t, m, error);
 	if (r)

@@ -470,8 +470,10 @@ static void move_done(struct work_struct *work)
 		kfree(m);
 	}
 	percpu_up_read(&t->config_sem);
-	if (evacuate)
-		atomic_dec_return_release(&from->evac_moves);	/* behind evac_failed */
+	if (evacuate) {
+		atomic_add(!failed, &from->evac_done);
+		atomic_dec_return_release(&from->evac_moves);	/* behind evac_failed and evac_done */
+	}
 	move_end(t, by_hand);
 }
 

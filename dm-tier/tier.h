@@ -141,6 +141,7 @@ struct tier_dev_stats {
  * @demoting: between the watermarks
  * @evac_moves: copies under way of the job that empties it
  * @evac_failed: those that failed since its pass began
+ * @evac_done: those that did not
  * @stuck: blocks that evacuate or settle could not move in two passes in a row that did nothing but fail
  * @stats: counts
  */
@@ -171,6 +172,7 @@ struct tier_dev {
 	bool demoting;
 	atomic_t evac_moves;
 	atomic_t evac_failed;
+	atomic_t evac_done;
 	u32 stuck;
 	struct tier_policy *policy;
 	struct tier_dev_stats __percpu *stats;
