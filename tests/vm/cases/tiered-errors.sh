@@ -363,6 +363,29 @@ ok "all is well again" dev_ok hdd
 code 1 "who wrote is told that it is lost" sync "$T0"
 ok "once" sync "$T0"
 ok "what was there before is there" right 2 1
+
+# ---- a write is under way while a flush fails, and ends before those who wait for that flush are told ----
+ok "create" new_tiers 64k "3 5 8" lru "migration off migration_rate 1000000 max_errors 1000000 commit_ms 60000"
+ok "write" write 0 60
+is "$(on_tier 0 0 1) $(on_tier 1 50 2)" "1 2" "on both tiers"
+ok "there is something to flush" dd if="$NEW" of="$T0" bs=4k seek=$((50 * 16)) count=1 oflag=direct conv=notrunc status=none
+ok "and to record, of the other tier" msg pin 0 128
+read -r _ sectors <"$LIB_STATE/hdd.map"
+ok "flushes fail, writes take their time" dev_table hdd "$(lib_failing hdd 0 "$sectors" flush | awk '{ $9 = 2000; print }')"
+ok "a commit takes longer" dmsetup suspend --nolockfs meta
+dd if="$NEW" of="$T0" bs=4k seek=$((51 * 16)) count=1 oflag=direct conv=notrunc status=none &
+writer=$!
+sleep 0.7
+sync "$T0" 2>/dev/null &
+flush=$!
+wait $writer
+is $? 0 "a write"
+ok "all is well again" dev_ok hdd
+ok "go on" dmsetup resume meta
+wait $flush
+isnt $? 0 "who waits for the flush is told"
+code 1 "so is who wrote meanwhile" sync "$T0"
+ok "once" sync "$T0"
 ok "remove" dmsetup remove t0
 ok "metadata" check_tiers
 
