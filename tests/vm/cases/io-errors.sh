@@ -152,6 +152,7 @@ ok "create" new_tier 12 64 8 64k writeback lru "${quiet_line[@]}" "commit_ms 600
 ok "write" write_shifted
 ok "durably" sync "$T0"
 dirty=$(st dirty)
+msg set commit_ms 60000
 dev_fail hdd flush
 klog_mark
 msg flush
@@ -200,7 +201,8 @@ ok "all is there" shifted "$T0"
 ok "flush" flush_all
 ok "also on the slow device" shifted "$HDD"
 # both devices: one after the other, then at once
-all_written_back() { msg set idle_ms 1 && wait_until 60 all_clean && msg set idle_ms 3600000; }
+# (the first message starts the commit timer anew: a commit meanwhile would flush both, rightly)
+all_written_back() { msg set commit_ms 60000 && msg set idle_ms 1 && wait_until 60 all_clean && msg set idle_ms 3600000; }
 ok "write" write_shifted
 ok "durably" sync "$T0"
 ok "data are written back in the background" all_written_back
