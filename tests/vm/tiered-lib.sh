@@ -69,3 +69,11 @@ on_tier() { where $(($2 * 128)) $(($3 * 128)) | awk -v t="$1" '$3 == t { n += $2
 no_jobs() { [ "$(st jobs)" = 0 ]; }
 check_tiers() { get_tiers && "$DMTIER" check "$SSD" "$HDD" "$META" "${TIERS[@]}"; }
 zeros() { cmp -n "$3" -i "$(($2 * 512)):0" "$1" /dev/zero; }	# DEVICE FIRST-SECTOR BYTES
+
+# Blocks of 64 KiB of the device are as those of the file.  No more than these is read: with buffered reads newer
+# kernels fail all of a large folio if some of it can't be read.
+same_blocks()	# DEVICE BLOCK COUNT FILE [BLOCK-OF-FILE]
+{
+	cmp -n $(($3 * 65536)) -i "0:$((${5:-$2} * 65536))" \
+		<(dd if="$1" bs=64k skip="$2" count="$3" iflag=direct status=none) "$4"
+}

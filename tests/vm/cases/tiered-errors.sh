@@ -15,7 +15,7 @@ head -c 4M /dev/urandom >"$NEW"
 
 dmt() { timeout 120 "$DMTIER" "$@"; }
 write() { dd if="${3:-$WORK/noise}" of="$T0" bs=64k seek="$1" count="$2" oflag=direct conv=notrunc,fsync status=none; }	# BLOCK COUNT [FILE]
-right() { cmp -n $(($2 * 65536)) -i $(($1 * 65536)):"$((${4:-$1} * 65536))" "$T0" "${3:-$WORK/noise}"; }	# BLOCK COUNT [FILE AT]
+right() { same_blocks "$T0" "$1" "$2" "${3:-$WORK/noise}" "${4:-$1}"; }	# BLOCK COUNT [FILE AT]
 read_all() { dd if="$T0" of=/dev/null bs=64k skip="$1" count="$2" iflag=direct status=none; }
 moved() { msg move "$1" $(($2 * 128)) $(($3 * 128)) && wait_until 60 no_jobs; }
 

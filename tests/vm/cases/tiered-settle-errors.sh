@@ -28,7 +28,7 @@ put()
 	dd if="$WORK/piece" of="$T0" bs=$(($3 * 512)) seek=$((at * 512)) oflag=direct,seek_bytes conv=notrunc status=none
 }
 right() { cmp -n $BYTES "$T0" "$WORK/copy"; }
-part_right() { cmp -n $(($2 * 65536)) -i $(($1 * 65536)) "$T0" "$WORK/copy"; }	# BLOCK COUNT
+part_right() { same_blocks "$T0" "$1" "$2" "$WORK/copy"; }	# BLOCK COUNT
 alone() { blockdev --flushbufs "$HDD"; cmp -n $BYTES "$HDD" "$WORK/copy"; }
 moved() { wait_until 60 no_jobs && sync "$T0"; }
 # at_home BLOCK COUNT		on the disk
