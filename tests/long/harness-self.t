@@ -3,38 +3,7 @@
 #
 # vmtap and vmrun notice what they are there to notice: cases that fail, hang or die, warnings and
 # panics of the kernel, power cuts.
-cd "$(dirname "$0")/../vm" || exit
-
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-tests=0
-failed=0
-
-point()		# RESULT DESCRIPTION
-{
-	tests=$((tests + 1))
-	[ "$1" = 0 ] && { echo "ok $tests - $2"; return; }
-	failed=1
-	echo "not ok $tests - $2"
-	sed 's/^/# /' "$dir/log"
-}
-
-has()		# REGEX DESCRIPTION
-{
-	grep -qE -- "$1" "$dir/log"
-	point $? "$2"
-}
-
-hasnt()		# REGEX DESCRIPTION
-{
-	! grep -qE -- "$1" "$dir/log"
-	point $? "$2"
-}
-
-case_file()	# NAME, body on stdin
-{
-	{ echo ". $PWD/lib.sh"; cat; } >"$dir/$1.sh"
-}
+. "$(dirname "$0")/../vm/self.sh"
 
 # --- vmtap ---
 case_file good <<<'pass fine; done_testing'
@@ -49,7 +18,7 @@ echo "WARNING: CPU: 0 PID: 1 at self-test" >/dev/kmsg; pass fine; done_testing'
 case_file panics <<<'pass before; echo c >/proc/sysrq-trigger; done_testing'
 case_file after <<<'pass fine; done_testing'
 
-./vmtap --timeout 5 "$dir"/{good,bad,short,empty,status,hangs,warns,allowed,panics,after}.sh >"$dir/log" 2>&1
+run ./vmtap --timeout 5 "$dir"/{good,bad,short,empty,status,hangs,warns,allowed,panics,after}.sh
 point $(($? == 0)) "exit status is not 0"
 has '^ok [0-9]+ - good: fine$' "a point that passes"
 has '^not ok [0-9]+ - bad: is wrong$' "a point that fails"
@@ -71,7 +40,7 @@ point $? "nothing else fails"
 
 # --- vmrun ---
 printf '%s\n' 'exit 7' >"$dir/exit.sh"
-./vmrun "$dir/exit.sh" >"$dir/log" 2>&1
+run ./vmrun "$dir/exit.sh"
 point $(($? != 7)) "vmrun returns the script's exit status"
 
 # Two boots with the same disk, the first cut short.
@@ -82,20 +51,19 @@ echo VMRUN-KILL
 sleep 100
 echo still alive
 END
-./vmrun --out "$dir/out" --disk data:size=8M "$dir/cut.sh" >"$dir/log" 2>&1
+run ./vmrun --out "$dir/out" --disk data:size=8M "$dir/cut.sh"
 point $? "VMRUN-KILL: status 0"
 has '^written' "what came before it is printed"
 hasnt 'still alive' "nothing runs after it"
 printf '%s\n' 'head -c 3 /dev/data; echo; echo "WARNING: CPU: 0 at self-test" >/dev/kmsg' >"$dir/again.sh"
-./vmrun --out "$dir/out" --disk data:size=8M "$dir/again.sh" >"$dir/log" 2>&1
+run ./vmrun --out "$dir/out" --disk data:size=8M "$dir/again.sh"
 point $(($? != 125)) "the disk boots again; status 125 for kernel trouble"
 has '^xxx' "with what was written before"
 has 'WARNING: CPU: 0 at self-test' "the trouble is shown"
 printf '%s\n' 'sleep 100' >"$dir/sleep.sh"
-./vmrun --kill-after 1 "$dir/sleep.sh" >"$dir/log" 2>&1
+run ./vmrun --kill-after 1 "$dir/sleep.sh"
 point $? "--kill-after: status 0"
-./vmrun --timeout 8 "$dir/sleep.sh" >"$dir/log" 2>&1
+run ./vmrun --timeout 8 "$dir/sleep.sh"
 point $(($? != 124)) "--timeout: status 124"
 
-echo "1..$tests"
-exit $failed
+finish
