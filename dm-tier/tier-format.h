@@ -82,8 +82,8 @@
  * @first_slot: number of its first slot; 0 for a tier, whose slots the extents name
  * @nr_slots: slots on it, 0 for the slow device of a cache
  * @fp_sectors: whole size of the device at the last clean stop, in sectors
- * @fp_head: CRC32C of its first 64 KiB at the last clean stop
- * @fp_samples: CRC32C of the sampled 4 KiB pieces at the last clean stop
+ * @fp_head: CRC32C of its first 64 KiB at the last clean stop, or the format
+ * @fp_samples: CRC32C of the sampled 4 KiB pieces then
  * @role: TIER_ROLE_*
  * @flags: TIER_DEV_*
  * @reserved: zero

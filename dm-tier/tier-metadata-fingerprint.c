@@ -3,16 +3,12 @@
  * Fingerprint of a data device: enough of it to notice that it was written to behind our back.
  */
 #include <linux/crc32c.h>
-#include <linux/math64.h>
 #include <linux/slab.h>
 #include <linux/vmalloc.h>
 
 #include "tier-metadata-internal.h"
 
-#define HEAD_SECTORS	128U	/* 64 KiB */
-#define NR_SAMPLES	32U
-#define SAMPLE_SECTORS	8U	/* 4 KiB */
-#define SAMPLE_BYTES	(SAMPLE_SECTORS << SECTOR_SHIFT)
+#define SAMPLE_BYTES	(TIER_FP_SAMPLE_SECTORS << SECTOR_SHIFT)
 
 /**
  * struct reader - what reading a fingerprint takes
@@ -27,34 +23,12 @@ struct reader {
 	struct block_device *bdev;
 	u64 sectors;
 	void *buf;
-	struct tier_md_io ios[NR_SAMPLES];
+	struct tier_md_io ios[TIER_FP_SAMPLES];
 };
-
-/* A number that @seed and @i give, the same everywhere and for ever (splitmix64). */
-static u64 scatter(u32 seed, u32 i)
-{
-	u64 z = seed + (i + 1) * 0x9e3779b97f4a7c15ULL;
-
-	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
-	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
-	return z ^ (z >> 31);
-}
-
-/* One sample lies in each of NR_SAMPLES equal parts, so that they ascend. */
-static u64 sample_sector(u64 sectors, u32 seed, u32 i)
-{
-	u64 pieces = sectors / SAMPLE_SECTORS;
-	u64 part = max_t(u64, pieces / NR_SAMPLES, 1);
-	u64 first = min(part * i, pieces - 1);
-	u64 offset;
-
-	div64_u64_rem(scatter(seed, i), part, &offset);
-	return min(first + offset, pieces - 1) * SAMPLE_SECTORS;
-}
 
 static int read_head(struct reader *rd, u32 *crc)
 {
-	u32 sectors = min_t(u64, rd->sectors, HEAD_SECTORS);
+	u32 sectors = min_t(u64, rd->sectors, TIER_FP_HEAD_SECTORS);
 	int r;
 
 	r = sectors ? tier_bdev_rw(rd->client, REQ_OP_READ, rd->bdev, 0, sectors, rd->buf) : 0;
@@ -70,21 +44,21 @@ static int read_samples(struct reader *rd, u32 seed, u32 *crc)
 	int r;
 
 	*crc = 0;
-	if (rd->sectors < SAMPLE_SECTORS)
+	if (rd->sectors < TIER_FP_SAMPLE_SECTORS)
 		return 0;	/* the head is all there is */
 	tier_batch_start(&b, rd->client);
-	for (i = 0; i < NR_SAMPLES; i++) {
+	for (i = 0; i < TIER_FP_SAMPLES; i++) {
 		struct dm_io_region where = {
 			.bdev = rd->bdev,
-			.sector = sample_sector(rd->sectors, seed, i),
-			.count = SAMPLE_SECTORS,
+			.sector = tier_fingerprint_sample(rd->sectors, seed, i),
+			.count = TIER_FP_SAMPLE_SECTORS,
 		};
 
 		tier_batch_add(&b, &rd->ios[i], REQ_OP_READ, &where, rd->buf + i * SAMPLE_BYTES);
 	}
 	r = tier_batch_wait(&b);
 	if (!r)
-		*crc = crc32c(~0U, rd->buf, NR_SAMPLES * SAMPLE_BYTES);
+		*crc = crc32c(~0U, rd->buf, TIER_FP_SAMPLES * SAMPLE_BYTES);
 	return r;
 }
 
@@ -108,7 +82,7 @@ int tier_fingerprint_read(struct block_device *bdev, u64 sectors, u32 seed,
 		return r;
 	rd->bdev = bdev;
 	rd->sectors = sectors;
-	rd->buf = vmalloc(NR_SAMPLES * SAMPLE_BYTES);
+	rd->buf = vmalloc(TIER_FP_SAMPLES * SAMPLE_BYTES);
 	rd->client = dm_io_client_create();
 	if (IS_ERR(rd->client)) {
 		r = PTR_ERR(rd->client);

@@ -11,6 +11,7 @@
 #include "core/args.h"
 #include "dmtier.h"
 #include "lib/devices.h"
+#include "lib/fingerprint.h"
 #include "lib/json.h"
 #include "lib/memory.h"
 #include "lib/mode-word.h"
@@ -462,6 +463,20 @@ static int copy_tail(struct format *f)
 	return r;
 }
 
+/* what is taken over looks so from now on: another disk in its place, or one that others write to, is noticed */
+static int take_fingerprint(struct format *f)
+{
+	const struct tier_geometry *g = &f->sb.geometry;
+	unsigned int dev = last_tier(f);
+	u32 i = g->nr_devs - 1;
+	int r;
+
+	if (!(g->devs[i].flags & TIER_DEV_NO_HEADER))
+		return 0;
+	r = fingerprint_take(&f->devs[dev], g->devs[i].sectors, tier_csum_seed(f->sb.uuid), &f->sb.fp[i]);
+	return r ? text_why(f->why, r, "%s %.400s: cannot be read: %s", device_name(dev), f->paths[dev], strerror(-r)) : 0;
+}
+
 static int write_intent_and_journal(struct format *f)
 {
 	const struct tier_geometry *g = &f->sb.geometry;
@@ -717,7 +732,7 @@ static int run_steps(struct format *f)
 		open_devices, check_devices, plan_geometry, refuse_signatures, fill_sb,
 	};
 	static int (* const writing[])(struct format *f) = {
-		remove_old, write_intent_and_journal, write_slot_groups, copy_tail, write_device_headers,
+		take_fingerprint, remove_old, write_intent_and_journal, write_slot_groups, copy_tail, write_device_headers,
 		write_superblocks,
 	};
 	unsigned int i;

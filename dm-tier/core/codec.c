@@ -63,6 +63,27 @@ u32 tier_csum_seed(const u8 uuid[16])
 
 /* --- superblock --- */
 
+/* a number that @seed and @i give, the same everywhere and for ever */
+static u64 scatter(u32 seed, u32 i)
+{
+	u64 z = seed + (i + 1) * 0x9e3779b97f4a7c15ULL;
+
+	z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ULL;
+	z = (z ^ (z >> 27)) * 0x94d049bb133111ebULL;
+	return z ^ (z >> 31);
+}
+
+u64 tier_fingerprint_sample(u64 sectors, u32 seed, u32 i)
+{
+	u64 pieces = div_u64(sectors, TIER_FP_SAMPLE_SECTORS);
+	u64 part = max_t(u64, div_u64(pieces, TIER_FP_SAMPLES), 1);
+	u64 first = min(part * i, pieces - 1);
+	u64 offset;
+
+	div64_u64_rem(scatter(seed, i), part, &offset);
+	return min(first + offset, pieces - 1) * TIER_FP_SAMPLE_SECTORS;
+}
+
 static void pack_dev(const struct tier_dev_geometry *d, const struct tier_fingerprint *fp,
 		     struct tier_disk_dev *disk)
 {

@@ -23,6 +23,21 @@ struct tier_fingerprint {
 	u32 samples;
 };
 
+#define TIER_FP_HEAD_SECTORS	128U	/* 64 KiB, of which the checksum is @head */
+#define TIER_FP_SAMPLES		32U
+#define TIER_FP_SAMPLE_SECTORS	8U	/* 4 KiB */
+
+/**
+ * tier_fingerprint_sample() - where a sample is
+ * @sectors: of the device; at least one sample
+ * @seed: of this tier device, tier_csum_seed()
+ * @i: number of the sample
+ *
+ * One lies in each of TIER_FP_SAMPLES equal parts, so that they ascend; where in it is scattered by @seed (splitmix64).
+ * Return: its first sector.
+ */
+u64 tier_fingerprint_sample(u64 sectors, u32 seed, u32 i);
+
 /* A superblock in core; see struct tier_disk_sb for the fields */
 struct tier_sb {
 	u32 flags;

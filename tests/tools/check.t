@@ -388,19 +388,25 @@ is "$RC" 8 "HDD too small"
 like "$OUT" "mismatch: slow device: small has [0-9]* sectors, the tier device" "... says why"
 like "$OUT" "meta: not damaged, but this HDD is not the one of this metadata$" "... and that the metadata are good"
 fresh
-crc=$(python3 - <<'PY'
+zeros_csum()	# BYTES
+{
+	python3 - "$1" <<'PY'
+import sys
 c = 0xffffffff
-for b in bytes(65536):
+for b in bytes(int(sys.argv[1])):
 	c ^= b
 	for _ in range(8):
 		c = (c >> 1) ^ (0x82f63b78 if c & 1 else 0)
 print(c)
 PY
-)
+}
 meta_edit meta sb fp_sectors $((64 * 2048))
-meta_edit meta sb fp_head "$crc"
+meta_edit meta sb fp_head "$(zeros_csum 65536)"
+meta_edit meta sb fp_samples "$(zeros_csum 131072)"
 verdict 0 good "meta: good" "HDD as it was at the last stop"
 like "$OUT" '"notes": 0' "... nothing to note"
+meta_edit meta sb fp_samples 1
+verdict 0 good "note: slow device: hdd was written to since the last stop" "HDD written to since, behind its head"
 meta_edit meta sb fp_head 1
 verdict 0 good "note: slow device: hdd was written to since the last stop" "HDD written to since"
 meta_edit meta slot 5 100 f 1

@@ -110,6 +110,7 @@ static const struct field sb_fields[] = {
 	FIELD(tier_disk_sb, reserved0),
 	{ "fp_sectors", offsetof(struct tier_disk_sb, devs[1].fp_sectors), 8 },
 	{ "fp_head", offsetof(struct tier_disk_sb, devs[1].fp_head), 4 },
+	{ "fp_samples", offsetof(struct tier_disk_sb, devs[1].fp_samples), 4 },
 	{ NULL, 0, 0 }
 };
 

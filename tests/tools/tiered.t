@@ -180,6 +180,9 @@ for tail in 0 1 7 8 9 127; do
 	ok $? "... with its data"
 	is "$(tail -c +$((1048577 + 512 * tail)) t0 | head -c $((65536 - 512 * tail)) | tr -d '\0' | wc -c)" 0 "... and zeros behind"
 	like "$("$DMTIER" table t0 hdd meta)" "^0 $(((302 + 498) * 128)) tier" "... the length"
+	head -c $((512 * (500 * 128 + tail))) /dev/urandom >other
+	dmtier_is 8 "... another disk as large" check t0 other meta
+	like "$OUT" "other was written to since|other.*another device" "... is not taken for it"
 done
 image t0 1300K
 dmtier_is 8 "a first tier too small for that" format --force --mode tiered --take-data t0 hdd meta

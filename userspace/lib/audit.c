@@ -4,16 +4,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <linux/crc32c.h>
 
 #include "audit.h"
 #include "core/args.h"
+#include "fingerprint.h"
 #include "text.h"
 
 #ifndef CHUNK_BLOCKS				/* tests of many small devices have their own */
 #define CHUNK_BLOCKS		256U		/* metadata blocks read at once */
 #endif
-#define FINGERPRINT_HEAD	65536U		/* bytes of a device that its fingerprint covers whole */
 
 /**
  * struct walk - state of a running audit
@@ -285,23 +284,20 @@ int audit_fast_device(const struct tier_sb *sb, const struct bdev *ssd, char *wh
 	return r ? r : compare_header(sb, &h, 0, ssd->path, why);
 }
 
-/* CRC32C of the first 64 KiB, as the fingerprint has it; false if it can't be read */
-static bool read_head_csum(const struct bdev *hdd, u32 *csum)
+/* is a device as it was when @fp was taken?  -errno: it can't be read */
+static int looks_like(const struct bdev *dev, const struct tier_sb *sb, const struct tier_fingerprint *fp)
 {
-	u64 bytes = hdd->bytes < FINGERPRINT_HEAD ? hdd->bytes : FINGERPRINT_HEAD;
-	void *buf = bdev_alloc(FINGERPRINT_HEAD);
-	int r = bdev_read(hdd, buf, bytes, 0);
+	struct tier_fingerprint now;
+	int r = fingerprint_take(dev, fp->sectors, tier_csum_seed(sb->uuid), &now);
 
-	*csum = r ? 0 : crc32c(~0U, buf, bytes);
-	free(buf);
-	return !r;
+	return r ? r : now.head == fp->head && now.samples == fp->samples;
 }
 
 /* as far as it can be told: of all that has a header, only what is as it was at the last stop */
 static int find_nested(const struct tier_sb *sb, const struct bdev *dev)
 {
 	const struct tier_geometry *g = &sb->geometry;
-	u32 i, csum;
+	u32 i;
 
 	for (i = 0; i < g->nr_devs; i++) {
 		const struct tier_fingerprint *fp = &sb->fp[i];
@@ -311,7 +307,7 @@ static int find_nested(const struct tier_sb *sb, const struct bdev *dev)
 		if (!(sb->flags & TIER_SB_CLEAN) || !fp->sectors) {
 			if (dev->bytes / 512 == g->devs[i].sectors)
 				return (int)i;	/* the target asks for accept_changed_slow */
-		} else if (dev->bytes / 512 >= fp->sectors && read_head_csum(dev, &csum) && csum == fp->head) {
+		} else if (dev->bytes / 512 >= fp->sectors && looks_like(dev, sb, fp) > 0) {
 			return (int)i;
 		}
 	}
@@ -387,13 +383,14 @@ static void report_changed(struct walk *w, const char *path, const char *what)
 static void audit_headless(struct walk *w, u32 i, const struct bdev *dev)
 {
 	const struct tier_fingerprint *fp = &w->a->sb.fp[i];
-	u32 csum;
+	int same;
 
 	if (!w->clean || !fp->sectors || dev->bytes / 512 < fp->sectors)
 		return;
-	if (!read_head_csum(dev, &csum))
-		mismatch(w, "tier", "a tier cannot be read", "tier %u, %s: cannot read its start", i, dev->path);
-	else if (csum != fp->head)
+	same = looks_like(dev, &w->a->sb, fp);
+	if (same < 0)
+		mismatch(w, "tier", "a tier cannot be read", "tier %u, %s: cannot read it", i, dev->path);
+	else if (!same)
 		mismatch(w, "tier", "a tier was changed since the last stop, or is another device",
 			 "tier %u, %s was written to since the last stop: the target starts only with feature accept_changed_slow",
 			 i, dev->path);
@@ -462,7 +459,7 @@ static int audit_slow_device(struct walk *w)
 {
 	const struct tier_fingerprint *fp = &w->a->sb.fp[1];
 	u64 sectors;
-	u32 csum;
+	int same;
 
 	if (!w->hdd)
 		return 0;
@@ -471,13 +468,16 @@ static int audit_slow_device(struct walk *w)
 		mismatch(w, "slow device", "this HDD is not the one of this metadata",
 			 "%s has %llu sectors, the tier device %llu", w->hdd->path, ull(sectors),
 			 ull(w->g->nr_sectors));
-	else if (!w->clean || !fp->sectors)
+	if (sectors < w->g->nr_sectors || !w->clean || !fp->sectors)
 		return 0;
-	else if (fp->sectors > sectors)		/* a larger one may have the same data */
+	if (fp->sectors > sectors) {		/* a larger one may have the same data */
 		report_changed(w, w->hdd->path, "has become smaller");
-	else if (!read_head_csum(w->hdd, &csum))
-		mismatch(w, "slow device", "this HDD cannot be read", "%s: cannot read its start", w->hdd->path);
-	else if (csum != fp->head)
+		return 0;
+	}
+	same = looks_like(w->hdd, &w->a->sb, fp);
+	if (same < 0)
+		mismatch(w, "slow device", "this HDD cannot be read", "%s: cannot read it", w->hdd->path);
+	else if (!same)
 		report_changed(w, w->hdd->path, "was written to");
 	return 0;
 }

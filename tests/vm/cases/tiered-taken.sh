@@ -24,6 +24,14 @@ N1=/dev/mapper/n1 FAST2=/dev/mapper/fast2 META2=/dev/mapper/meta2
 head -c 32M /dev/urandom >"$WORK/noise"
 dd if="$WORK/noise" of="$HDD" bs=1M oflag=direct conv=notrunc,nocreat status=none
 code 0 "format" dmt format --mode tiered --take-data --block-size 64k "$SSD" "$HDD" "$META"
+# ---- another disk in its place before the first start, or the disk is used once more ----
+new_dev other 32
+dd if="$WORK/noise" of=/dev/mapper/other bs=1M seek=1 oflag=direct conv=notrunc,nocreat status=none
+code 8 "another disk is noticed" dmt check "$SSD" /dev/mapper/other "$META"
+nok "and does not start" dmt create --feature "migration off" t0 "$SSD" /dev/mapper/other "$META"
+ok "a sample of the disk changes" dd if=/dev/zero of="$HDD" bs=1M seek=1 oflag=direct conv=notrunc,nocreat status=none count=31
+nok "that is noticed, too" up --feature "migration off"
+dd if="$WORK/noise" of="$HDD" bs=1M oflag=direct conv=notrunc,nocreat status=none
 code 0 "create" up --feature "migration off"
 
 # ---- another tier device on the whole of it ----
