@@ -1022,16 +1022,25 @@ static void submit_legs(struct tier_io *io)
 
 /* ---- padding ---- */
 
-/* zeros on one granule of the block's slot */
+/*
+ * Zeros on one granule of the block's slot, durably: nobody else knows of them, so nobody would be told if a flush that
+ * fails threw them away, and what another block has left there would show up.
+ */
 static int pad_granule(struct tier_io *io, u32 granule)
 {
 	struct tier *t = io->t;
 	u32 left = min_t(u32, t->g.granule_sectors,
-			 tier_block_len(t, io->hold.block) - (granule << t->g.granule_shift));
+			 tier_block_len(t, io->hold.block) - (granule << t->g.granule_shift)) << SECTOR_SHIFT;
+	struct bio *bio = bio_alloc(t->devs[io->dev].dm->bdev, DIV_ROUND_UP(left, PAGE_SIZE),
+				    REQ_OP_WRITE | REQ_SYNC | REQ_FUA, GFP_NOIO);
+	int r;
 
-	return blkdev_issue_zeroout(t->devs[io->dev].dm->bdev,
-				    tier_slot_sector(t, io->slot) + ((sector_t)granule << t->g.granule_shift), left,
-				    GFP_NOIO, BLKDEV_ZERO_NOUNMAP);
+	bio->bi_iter.bi_sector = tier_slot_sector(t, io->slot) + ((sector_t)granule << t->g.granule_shift);
+	while (left)
+		left -= bio_add_page(bio, ZERO_PAGE(0), min_t(u32, left, PAGE_SIZE), 0);
+	r = submit_bio_wait(bio);
+	bio_put(bio);
+	return r;
 }
 
 /* worker; then the bio goes its way.  False: it has ended */
