@@ -313,8 +313,9 @@ static void json_contents(struct json *j, const struct audit *a)
 	json_u64(j, "sectors", g->nr_sectors);
 	json_u64(j, "slots", tier_real_slots(g));
 	json_u64(j, "used_slots", a->used_slots);
-	json_u64(j, "dirty_slots", a->dirty_slots);
-	json_u64(j, "dirty_granules", a->dirty_granules);
+	/* the records of a tiered device call dirty all that is valid */
+	json_u64(j, "dirty_slots", sb->mode == TIER_MODE_TIERED ? 0 : a->dirty_slots);
+	json_u64(j, "dirty_granules", sb->mode == TIER_MODE_TIERED ? 0 : a->dirty_granules);
 	json_u64(j, "pinned_slots", a->pinned_slots);
 	json_u64(j, "intent_regions", a->intent_regions);
 	json_u64(j, "metadata_blocks", g->meta_blocks);

@@ -171,6 +171,7 @@ for tail in 0 1 7 8 9 127; do
 	dmtier_is 0 "take over a disk with $tail sectors more than whole blocks" format --force --mode tiered --take-data t0 hdd meta
 	is "$(sums hdd)" "$before" "... which is not written to"
 	dmtier_is 0 "... checks clean" check t0 hdd meta
+	like "$("$DMTIER" check --json t0 hdd meta)" '"dirty_slots": 0,' "... and nothing is dirty: there is one copy of everything"
 	like "$OUT" "tier 0 +$((tail > 0)) of 304 .*tier 1 +500 of 500 slots used, 0 pinned, without header" "... and says where the blocks are"
 	run "$DMTIER" lost --tier 1 meta
 	is "$OUT" "0 64000" "... all whole blocks are on the disk"

@@ -203,7 +203,7 @@ static int tiers_fit_together(const struct bdev *devs, unsigned int nr, const st
 	}
 	for (i = 0; i < g->nr_devs; i++)
 		if (!found[i] && !(g->devs[i].flags & TIER_DEV_EVACUATE))
-			return text_why(why, -ENODEV, "tier %u (%s) of this tiered device is missing: it has %u tiers",
+			return text_why(why, -ENODEV, "tier %u (%s) of this tiered device is missing: it has %u tiers; one that isn't there is a -, with --readonly, and one that is to be taken out is emptied first (evacuate)",
 					i, audit_tier_name(g, i, uuid), g->nr_devs);
 	return 0;
 }
