@@ -1267,7 +1267,8 @@ static void elsewhere(struct tier_io *io)
 	struct tier *t = io->t;
 	struct tier_stripe *s = tier_stripe(t, io->hold.block);
 	tier_slot_t slot;
-	bool empty;
+	bool empty, wait;
+	int r = -ENOSPC;
 	u32 to;
 
 	spin_lock_irq(&s->lock);
@@ -1281,8 +1282,17 @@ static void elsewhere(struct tier_io *io)
 	percpu_down_read(&t->config_sem);
 	to = tier_with_room(t, io->dev, true);
 	if (to < t->nr_devs)
-		tier_move_start(t, io->hold.block, slot, to, TIER_MOVE_HAND);
+		r = tier_move_start(t, io->hold.block, slot, to, TIER_MOVE_HAND);
 	percpu_up_read(&t->config_sem);
+	wait = r == -EBUSY || (r == -ENOSPC && tier_moves_wait(t) && !(io->flags & TIER_IO_STARVED));
+	if (wait && !(io->flags & TIER_IO_GIVE_UP)) {
+		/* it has just come here, or slots are being left: after the next commit it can move on */
+		io->flags &= ~TIER_IO_NO_FAST;
+		if (r == -ENOSPC)
+			io->flags |= TIER_IO_STARVED;
+		starve(io);
+		return;
+	}
 	tier_io_defer(io);	/* it waits for the end of the move */
 }
 

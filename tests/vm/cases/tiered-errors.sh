@@ -218,6 +218,25 @@ ok "and what was not" right 3 27
 ok "write what was there before" write 0 4
 ok "and leave room" blkdiscard -o $((60 * 65536)) -l $((3 * 65536)) "$T0"
 
+# ---- a block that has just moved can't be written ----
+ok "blocks move and are written to" written_in_move 63
+ok "the tier that they are on can't be written" dev_fail hdd write
+dd if="$NEW" of="$T0" bs=64k seek=3 count=1 oflag=direct conv=notrunc status=none >/dev/null 2>&1 &
+writer=$!
+sleep 1
+ok "the commit of the moves goes on" dmsetup resume meta
+wait $writer
+is $? 0 "a write is done elsewhere"
+is "$(on_tier 0 3 1)" 1 "where there is room"
+ok "all is well again" dev_ok hdd
+ok "a flush" sync "$T0"
+ok "it is there" right 3 1 "$NEW" 0
+ok "and what was written before" right 2 1 "$NEW" 0
+ok "the others move back" msg move 0 0 $((4 * 128))
+ok "they do" wait_until 20 on_first
+ok "write what was there before" write 0 4
+ok "and leave room" blkdiscard -o $((63 * 65536)) -l 65536 "$T0"
+
 # ---- a tier that is emptied gets its blocks back ----
 gone() { [ "$(tier 0 state)" = empty ] && no_jobs; }
 ok "the timer commits" msg set commit_ms 200

@@ -133,8 +133,9 @@ for sizes in "17 33 8" "5 9 8 33"; do
 done
 
 # ---- a tier is emptied ----
-ok "empty the first tier" msg evacuate 0
 ok "make room" blkdiscard -o $((len * 256)) -l $((len * 256)) "$T0"
+ok "there it is" wait_until 60 all_slots
+ok "empty the first tier" msg evacuate 0
 first_empty() { [ "$(tier 0 used)" = 0 ]; }
 ok "it becomes empty" wait_until 60 first_empty
 is "$(tier 0 state)" empty "says the status"
