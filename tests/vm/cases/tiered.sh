@@ -136,9 +136,9 @@ done
 ok "make room" blkdiscard -o $((len * 256)) -l $((len * 256)) "$T0"
 ok "there it is" wait_until 60 all_slots
 ok "empty the first tier" msg evacuate 0
-first_empty() { [ "$(tier 0 used)" = 0 ]; }
+first_empty() { [ "$(tier 0 state)" = empty ]; }
 ok "it becomes empty" wait_until 60 first_empty
-is "$(tier 0 state)" empty "says the status"
+is "$(tier 0 used)" 0 "has nothing"
 ok "a write" dd if="$WORK/noise" of="$T0" bs=64k count=4 oflag=direct conv=notrunc status=none
 is "$(tier 0 used)" 0 "nothing lands there"
 ok "remove" dmsetup remove t0
