@@ -370,6 +370,25 @@ static void __switch_back(struct tier *t, struct tier_move *m)
 	tier_settle_again(t);
 }
 
+/*
+ * The move that brought a block to @slot, if no commit has recorded it, or NULL.  It stays while the stripe is locked:
+ * move_leave() locks that before it frees it.
+ */
+static struct tier_move *__find_unrecorded(struct tier *t, tier_slot_t slot)
+{
+	struct tier_move *m, *found = NULL;
+
+	tier_assert_locked(t, tier_slot_block(&t->map, slot));
+	if (!(tier_slot_flags(&t->map, slot) & (TIER_SLOT_SWITCHED | TIER_SLOT_COMMITTING)))
+		return NULL;
+	spin_lock(&t->move_lock);
+	list_for_each_entry(m, &t->unrecorded, unrecorded)
+		if (m->to == slot)
+			found = m;
+	spin_unlock(&t->move_lock);
+	return found;
+}
+
 /**
  * __tier_move_written() - a block was written to; if no commit has recorded its last move, that is remembered
  * @t: target, tiered
@@ -384,36 +403,23 @@ void __tier_move_written(struct tier *t, tier_slot_t slot, u32 first, u32 nr)
 	struct tier_move *m;
 
 	tier_assert_locked(t, tier_slot_block(&t->map, slot));
-	if (!(tier_slot_flags(&t->map, slot) & (TIER_SLOT_SWITCHED | TIER_SLOT_COMMITTING)))
-		return;
-	spin_lock(&t->move_lock);
-	list_for_each_entry(m, &t->unrecorded, unrecorded)
-		if (m->to == slot)
-			bitmap_set(m->written, first, nr);
-	spin_unlock(&t->move_lock);
+	m = __find_unrecorded(t, slot);
+	if (m)
+		bitmap_set(m->written, first, nr);
 }
 
 /* the same of granules that became valid: nothing of them is in the slot that it came from */
 void __tier_move_grew(struct tier *t, tier_slot_t slot, u64 granules)
 {
-	u32 len = tier_block_len(t, tier_slot_block(&t->map, slot)), first, last;
 	struct tier_move *m;
 
 	tier_assert_locked(t, tier_slot_block(&t->map, slot));
-	if (!(tier_slot_flags(&t->map, slot) & (TIER_SLOT_SWITCHED | TIER_SLOT_COMMITTING)))
+	m = __find_unrecorded(t, slot);
+	if (!m)
 		return;
-	spin_lock(&t->move_lock);
-	list_for_each_entry(m, &t->unrecorded, unrecorded)
-		if (m->to == slot)
-			m->grown |= granules;
-	spin_unlock(&t->move_lock);
-	for (; granules; granules &= ~tier_granule_mask(first, last)) {
-		first = __ffs64(granules);
-		for (last = first; granules >> last >> 1 & 1; last++)
-			;
-		__tier_move_written(t, slot, first << t->g.granule_shift,
-				    min((last + 1) << t->g.granule_shift, len) - (first << t->g.granule_shift));
-	}
+	m->grown |= granules;
+	for (; granules; granules &= granules - 1)
+		bitmap_set(m->written, __ffs64(granules) << t->g.granule_shift, t->g.granule_sectors);
 }
 
 static void move_end(struct tier *t, bool by_hand)
