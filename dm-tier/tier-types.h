@@ -48,7 +48,7 @@ static inline u32 tier_from_slot(tier_slot_t s)
 #define TIER_MAX_GRANULES	64U	/* per block */
 #define TIER_MAX_DEVS		16U
 #define TIER_MAX_SLOTS		0xfffffff0U
-#define TIER_MAX_BLOCKS		BIT_ULL(48)
+#define TIER_MAX_BLOCKS		BIT_ULL(46)
 
 /**
  * tier_granule_sectors() - granule size that belongs to a block size

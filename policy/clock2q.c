@@ -15,8 +15,12 @@
  * that filters for a clock with a few bits is S3-FIFO's (Yang and others: FIFO queues are all you
  * need for cache eviction, SOSP 2023); the clock is Corbato's (1968).
  *
- * Slots that the core skips (dirty, busy) go to the parked list, in order, and come back to the
+ * Slots that the core skips (dirty, busy) go to the parked queue, in order, and come back to the
  * cold end of the main queue with the next tick, or at once if nothing else is left.
+ *
+ * The queues are linked one way, so a slot whose block goes without being the victim stays in its
+ * queue for a while, stale.  Each such removal, and what happens to slots as long as there are
+ * stale ones, takes a search for them two steps further round the queues.
  */
 #include <linux/bitops.h>
 #include <linux/err.h>
@@ -29,12 +33,12 @@
 #include <linux/spinlock.h>
 #include <linux/vmalloc.h>
 #include "tier-policy.h"
-#include "slot-list.h"
+#include "slot-queue.h"
 #include "tunables.h"
 
 /*
  * Use byte of a slot: written racily by hits, and under the lock by all others.  It is a hint in
- * every part; what must be right is in the lists and in the state.
+ * every part; what must be right is in the queues and in the state.
  */
 #define USE_MASK	0x03	/* uses to its credit */
 #define USE_MAX		3
@@ -43,22 +47,31 @@
 #define NR_AGES		32
 #define AGES_PER_TURN	16
 
-/* State of a slot, two bits under the lock */
+/* State of a slot, STATE_BITS bits under the lock */
 enum state {
 	STATE_MAIN,		/* was used again: leaves no ghost */
 	STATE_ONCE,		/* left the small queue because the core skipped it */
 	STATE_SMALL,		/* in the small queue */
 	STATE_YOUNG,		/* the same, in the correlation window */
+	STATE_GONE,		/* stale, in some queue: no block */
+	STATE_TO_MAIN,		/* stale, in some queue: has another block, that belongs in the main one */
+	STATE_TO_SMALL,		/* the same, in the small one */
 };
 
+#define STATE_BITS	3
+
 enum {
-	LIST_MAIN = 1,		/* next to be examined first, as in all */
-	LIST_SMALL,
-	LIST_PARKED,		/* skipped by the core */
-	LIST_LOADED_MAIN,	/* by age, NR_AGES lists */
-	LIST_LOADED_SMALL = LIST_LOADED_MAIN + NR_AGES,
-	NR_LISTS = LIST_LOADED_SMALL + NR_AGES - 1,
+	QUEUE_MAIN = 1,		/* next to be examined first, as in all */
+	QUEUE_SMALL,
+	QUEUE_PARKED,		/* skipped by the core */
+	QUEUE_LOADED_MAIN,	/* by age, NR_AGES queues */
+	QUEUE_LOADED_SMALL = QUEUE_LOADED_MAIN + NR_AGES,
+	NR_QUEUES = QUEUE_LOADED_SMALL + NR_AGES - 1,
 };
+
+/* Steps of the search for stale slots with each insertion and removal, and with each tick */
+#define MEND_STEPS	2
+#define MEND_TICK	1024
 
 /*
  * Ghosts: buckets of 8 entries of a 16-bit fingerprint and a 16-bit birthday.  The oldest in the
@@ -95,15 +108,17 @@ struct clock2q {
 
 	/* guards all below */
 	spinlock_t lock;
-	struct slot_lists lists;
-	unsigned long *state[2];	/* low and high bits of enum state */
-	u32 nr_small;		/* on LIST_SMALL */
+	struct slot_queues queues;
+	unsigned long *state[STATE_BITS];	/* lowest bits of enum state first */
+	u32 nr_small;		/* in QUEUE_SMALL, without stale ones */
 	u32 nr_young;		/* of these in the window */
-	u32 window;		/* node of the oldest in the window, SLOT_LIST_NONE: empty */
+	u32 window;		/* node of the oldest in the window, SLOT_QUEUE_NONE: empty */
+	u32 nr_stale;
+	u32 mended;		/* the search for these goes on behind this node */
 	u64 main_queued;	/* slots ever queued there */
 	u64 small_queued;
 	u64 ghosts_born;
-	bool loading;		/* there may be slots on the LIST_LOADED lists */
+	bool loading;		/* there may be slots in the QUEUE_LOADED queues */
 	struct ghost_bucket *ghosts;
 };
 
@@ -120,19 +135,20 @@ static u32 nr_ghost_buckets(u32 nr_slots)
 static u64 clock2q_memory(const struct tier_policy_params *params)
 {
 	return sizeof(struct clock2q) + params->nr_slots +
-		slot_lists_memory(NR_LISTS, params->nr_slots) +
-		2 * sizeof(long) * BITS_TO_LONGS((u64)params->nr_slots) +
+		slot_queues_memory(NR_QUEUES, params->nr_slots) +
+		STATE_BITS * sizeof(long) * BITS_TO_LONGS((u64)params->nr_slots) +
 		(u64)nr_ghost_buckets(params->nr_slots) * sizeof(struct ghost_bucket);
 }
 
 static void clock2q_destroy(struct tier_policy *p)
 {
 	struct clock2q *c = to_clock2q(p);
+	u32 i;
 
 	kvfree(c->ghosts);
-	kvfree(c->state[1]);
-	kvfree(c->state[0]);
-	slot_lists_exit(&c->lists);
+	for (i = 0; i < STATE_BITS; i++)
+		kvfree(c->state[i]);
+	slot_queues_exit(&c->queues);
 	kvfree(c->use);
 	kfree(c);
 }
@@ -142,6 +158,7 @@ static struct tier_policy *clock2q_create(const struct tier_policy_params *param
 {
 	struct clock2q *c = kzalloc(sizeof(*c), GFP_KERNEL);
 	size_t nr_longs = BITS_TO_LONGS((u64)params->nr_slots);
+	u32 i;
 	int r;
 
 	if (!c)
@@ -153,11 +170,15 @@ static struct tier_policy *clock2q_create(const struct tier_policy_params *param
 	c->birthday_slots = max(1U, params->nr_slots >> 15);
 	tunables_init(tunables, NR_TUNABLES, c->tunables);
 	c->use = kvcalloc(params->nr_slots, sizeof(*c->use), GFP_KERNEL);
-	r = slot_lists_init(&c->lists, NR_LISTS, params->nr_slots);
-	c->state[0] = kvcalloc(nr_longs, sizeof(long), GFP_KERNEL);
-	c->state[1] = kvcalloc(nr_longs, sizeof(long), GFP_KERNEL);
+	c->mended = QUEUE_MAIN;
+	r = slot_queues_init(&c->queues, NR_QUEUES, params->nr_slots);
+	for (i = 0; i < STATE_BITS; i++) {
+		c->state[i] = kvcalloc(nr_longs, sizeof(long), GFP_KERNEL);
+		if (!c->state[i])
+			r = r ? r : -ENOMEM;
+	}
 	c->ghosts = kvcalloc(c->nr_buckets, sizeof(*c->ghosts), GFP_KERNEL);
-	if (r || !c->use || !c->state[0] || !c->state[1] || !c->ghosts) {
+	if (r || !c->use || !c->ghosts) {
 		clock2q_destroy(&c->policy);
 		return ERR_PTR(r ? r : -ENOMEM);
 	}
@@ -240,21 +261,29 @@ static bool __ghost_take(struct clock2q *c, tier_block_t block)
 
 static enum state get_state(struct clock2q *c, u32 slot)
 {
-	return test_bit(slot, c->state[0]) | test_bit(slot, c->state[1]) << 1;
+	u32 i, state = 0;
+
+	for (i = 0; i < STATE_BITS; i++)
+		state |= test_bit(slot, c->state[i]) << i;
+	return state;
 }
 
 static void __set_state(struct clock2q *c, u32 slot, enum state state)
 {
+	u32 i;
+
 	lockdep_assert_held(&c->lock);
 
-	if (state & 1)
-		__set_bit(slot, c->state[0]);
-	else
-		__clear_bit(slot, c->state[0]);
-	if (state & 2)
-		__set_bit(slot, c->state[1]);
-	else
-		__clear_bit(slot, c->state[1]);
+	for (i = 0; i < STATE_BITS; i++)
+		if (state & BIT(i))
+			__set_bit(slot, c->state[i]);
+		else
+			__clear_bit(slot, c->state[i]);
+}
+
+static u32 node_number(struct clock2q *c, u32 node)
+{
+	return tier_from_slot(node_slot(&c->queues, node));
 }
 
 static u32 small_slots(struct clock2q *c)
@@ -277,27 +306,42 @@ static u8 small_age(struct clock2q *c)
 	return div_u64(c->small_queued * AGES_PER_TURN, small_slots(c)) % NR_AGES;
 }
 
+/* The oldest in the window is not in it any more; between it and the next there may be stale ones. */
+static void __move_window(struct clock2q *c)
+{
+	lockdep_assert_held(&c->lock);
+
+	c->nr_young--;
+	if (!c->nr_young) {
+		c->window = SLOT_QUEUE_NONE;
+		return;
+	}
+	do
+		c->window = c->queues.link[c->window];
+	while (get_state(c, node_number(c, c->window)) != STATE_YOUNG);
+}
+
 /* Lets the oldest leave the window. */
 static void __shrink_window(struct clock2q *c)
 {
-	u32 slot = tier_from_slot(node_slot(&c->lists, c->window));
+	u32 slot = node_number(c, c->window);
 
 	lockdep_assert_held(&c->lock);
 
 	__set_state(c, slot, STATE_SMALL);
 	/* Pairs with clock2q_hit() */
 	WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);
-	c->nr_young--;
-	c->window = c->nr_young ? c->lists.link[c->window].next : SLOT_LIST_NONE;
+	__move_window(c);
 }
 
+/* A slot that is in no queue has a block that is in the small one from now on, in the window. */
 static void __queue_small(struct clock2q *c, u32 node)
 {
-	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+	u32 slot = node_number(c, node);
 
 	lockdep_assert_held(&c->lock);
 
-	slot_list_append(&c->lists, LIST_SMALL, node);
+	slot_queue_append(&c->queues, QUEUE_SMALL, node);
 	c->nr_small++;
 	c->small_queued++;
 	__set_state(c, slot, STATE_YOUNG);
@@ -311,36 +355,120 @@ static void __queue_small(struct clock2q *c, u32 node)
 
 static void __queue_main(struct clock2q *c, u32 node, u8 uses)
 {
-	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+	u32 slot = node_number(c, node);
 
 	lockdep_assert_held(&c->lock);
 
-	slot_list_append(&c->lists, LIST_MAIN, node);
+	slot_queue_append(&c->queues, QUEUE_MAIN, node);
 	c->main_queued++;
 	__set_state(c, slot, STATE_MAIN);
 	/* Pairs with clock2q_hit() */
 	WRITE_ONCE(c->use[slot], uses | main_age(c) << USE_AGE_SHIFT);
 }
 
-/* Takes the slot off its list; what it was stays in its state. */
-static void __unqueue(struct clock2q *c, u32 node)
+/* The slot's block leaves the small queue, if it is in that; the slot stays where it is. */
+static void __leave_small(struct clock2q *c, u32 node)
 {
-	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+	u32 slot = node_number(c, node);
 	enum state state = get_state(c, slot);
 
 	lockdep_assert_held(&c->lock);
 
-	if (state == STATE_YOUNG) {
-		if (c->window == node)
-			__shrink_window(c);
-		else
-			c->nr_young--;
+	if (state != STATE_SMALL && state != STATE_YOUNG)
+		return;
+	c->nr_small--;
+	__set_state(c, slot, STATE_ONCE);
+	if (state == STATE_YOUNG && c->window != node)
+		c->nr_young--;
+	else if (state == STATE_YOUNG)
+		__move_window(c);
+}
+
+static void __take_next(struct clock2q *c, u32 prev)
+{
+	lockdep_assert_held(&c->lock);
+
+	if (c->mended == c->queues.link[prev])
+		c->mended = prev;
+	slot_queue_take_next(&c->queues, prev);
+}
+
+/* Takes the first slot off a queue; what it was stays in its state. */
+static void __unqueue_first(struct clock2q *c, u32 queue)
+{
+	lockdep_assert_held(&c->lock);
+
+	__leave_small(c, c->queues.link[queue]);
+	__take_next(c, queue);
+}
+
+/*
+ * Stale slots
+ */
+
+static void __make_stale(struct clock2q *c, u32 node)
+{
+	u32 slot = node_number(c, node);
+
+	lockdep_assert_held(&c->lock);
+
+	__leave_small(c, node);
+	if (get_state(c, slot) < STATE_GONE)
+		c->nr_stale++;
+	__set_state(c, slot, STATE_GONE);
+}
+
+/* A stale slot has a block again, which gets to its queue when it is found here. */
+static void __reuse_stale(struct clock2q *c, u32 node, bool main)
+{
+	u32 slot = node_number(c, node);
+	u8 age = main ? main_age(c) : small_age(c);
+
+	lockdep_assert_held(&c->lock);
+
+	__set_state(c, slot, main ? STATE_TO_MAIN : STATE_TO_SMALL);
+	/* Pairs with clock2q_hit() */
+	WRITE_ONCE(c->use[slot], age << USE_AGE_SHIFT);
+}
+
+/* Brings the slot behind a node to where it belongs; false: it isn't stale. */
+static bool __mend_next(struct clock2q *c, u32 prev)
+{
+	u32 node = c->queues.link[prev];
+	u32 slot = node_number(c, node);
+	enum state state = get_state(c, slot);
+	u8 uses = READ_ONCE(c->use[slot]) & USE_MASK;
+
+	lockdep_assert_held(&c->lock);
+
+	if (state < STATE_GONE)
+		return false;
+	c->nr_stale--;
+	__take_next(c, prev);
+	if (state == STATE_GONE)
+		__set_state(c, slot, STATE_MAIN);
+	else if (state == STATE_TO_MAIN)
+		__queue_main(c, node, uses);
+	else if (uses)
+		__queue_main(c, node, 0);
+	else
+		__queue_small(c, node);
+	return true;
+}
+
+/* Searches on for stale ones: a round of all queues takes as many steps as there are slots in them. */
+static void __mend(struct clock2q *c, u32 steps)
+{
+	lockdep_assert_held(&c->lock);
+
+	while (c->nr_stale && steps--) {
+		u32 next = c->queues.link[c->mended];
+
+		if (node_is_queue(&c->queues, next))
+			c->mended = next == QUEUE_PARKED ? QUEUE_MAIN : next + 1;
+		else if (!__mend_next(c, c->mended))
+			c->mended = next;
 	}
-	if (state == STATE_SMALL || state == STATE_YOUNG) {
-		c->nr_small--;
-		__set_state(c, slot, STATE_ONCE);
-	}
-	node_unlink(&c->lists, node);
 }
 
 /* What load_hint() sorted goes before what was queued since. */
@@ -353,8 +481,8 @@ static void __settle(struct clock2q *c)
 	if (likely(!c->loading))
 		return;
 	for (i = 0; i < NR_AGES; i++) {
-		slot_list_splice_front(&c->lists, LIST_LOADED_MAIN + i, LIST_MAIN);
-		slot_list_splice_front(&c->lists, LIST_LOADED_SMALL + i, LIST_SMALL);
+		slot_queue_splice_front(&c->queues, QUEUE_LOADED_MAIN + i, QUEUE_MAIN);
+		slot_queue_splice_front(&c->queues, QUEUE_LOADED_SMALL + i, QUEUE_SMALL);
 	}
 	c->loading = false;
 }
@@ -386,18 +514,21 @@ static void clock2q_inserted(struct tier_policy *p, tier_block_t block, tier_slo
 			     const struct tier_access *access)
 {
 	struct clock2q *c = to_clock2q(p);
-	u32 node = slot_node(&c->lists, slot);
+	u32 node = slot_node(&c->queues, slot);
 	bool again;
 
 	spin_lock(&c->lock);
 	__settle(c);
 	again = __ghost_take(c, block) || !access;
-	if (!node_linked(&c->lists, node)) {
-		if (again)
-			__queue_main(c, node, 0);
-		else
-			__queue_small(c, node);
+	if (node_queued(&c->queues, node)) {
+		if (get_state(c, tier_from_slot(slot)) == STATE_GONE)
+			__reuse_stale(c, node, again);
+	} else if (again) {
+		__queue_main(c, node, 0);
+	} else {
+		__queue_small(c, node);
 	}
+	__mend(c, MEND_STEPS);
 	spin_unlock(&c->lock);
 }
 
@@ -405,15 +536,18 @@ static void clock2q_removed(struct tier_policy *p, tier_block_t block, tier_slot
 			    enum tier_removal why)
 {
 	struct clock2q *c = to_clock2q(p);
-	u32 node = slot_node(&c->lists, slot);
+	u32 node = slot_node(&c->queues, slot);
 
 	spin_lock(&c->lock);
 	__settle(c);
-	if (node_linked(&c->lists, node))
-		__unqueue(c, node);
+	__leave_small(c, node);
 	if (why == TIER_REMOVED_EVICTED && get_state(c, tier_from_slot(slot)) == STATE_ONCE)
 		__ghost_add(c, block);
-	__set_state(c, tier_from_slot(slot), STATE_MAIN);
+	if (node_queued(&c->queues, node))
+		__make_stale(c, node);
+	else
+		__set_state(c, tier_from_slot(slot), STATE_MAIN);
+	__mend(c, MEND_STEPS);
 	spin_unlock(&c->lock);
 }
 
@@ -421,20 +555,24 @@ static void clock2q_aborted(struct tier_policy *p, tier_block_t block)
 {
 }
 
-/* Next slot to examine, SLOT_LIST_NONE if all are parked. */
+/* Queue whose first slot is the next to examine; SLOT_QUEUE_NONE if all are parked. */
 static u32 __examine(struct clock2q *c)
 {
+	bool no_small = slot_queue_empty(&c->queues, QUEUE_SMALL);
+	bool no_main = slot_queue_empty(&c->queues, QUEUE_MAIN);
+
 	lockdep_assert_held(&c->lock);
 
-	if (c->nr_small > small_slots(c) || slot_list_empty(&c->lists, LIST_MAIN))
-		return slot_list_first(&c->lists, LIST_SMALL);
-	return slot_list_first(&c->lists, LIST_MAIN);
+	if (!no_small && (c->nr_small > small_slots(c) || no_main))
+		return QUEUE_SMALL;
+	return no_main ? SLOT_QUEUE_NONE : QUEUE_MAIN;
 }
 
-/* If the slot was used it gets another round. */
-static bool __spare(struct clock2q *c, u32 node)
+/* If the first slot of a queue was used it gets another round. */
+static bool __spare(struct clock2q *c, u32 queue)
 {
-	u32 slot = tier_from_slot(node_slot(&c->lists, node));
+	u32 node = slot_queue_first(&c->queues, queue);
+	u32 slot = node_number(c, node);
 	u8 uses = READ_ONCE(c->use[slot]) & USE_MASK;
 	bool small = get_state(c, slot) >= STATE_SMALL;
 
@@ -442,7 +580,7 @@ static bool __spare(struct clock2q *c, u32 node)
 
 	if (!uses)
 		return false;
-	__unqueue(c, node);
+	__unqueue_first(c, queue);
 	__queue_main(c, node, small ? 0 : uses - 1);
 	return true;
 }
@@ -453,29 +591,30 @@ static bool clock2q_victim(struct tier_policy *p, tier_victim_fn take, void *con
 	struct clock2q *c = to_clock2q(p);
 	enum tier_verdict verdict = TIER_VICTIM_SKIP;
 	bool unparked = false;
-	u32 node;
+	u32 queue, node;
 
 	spin_lock(&c->lock);
 	__settle(c);
 	while (budget && verdict == TIER_VICTIM_SKIP) {
-		node = __examine(c);
-		if (node == SLOT_LIST_NONE) {
+		queue = __examine(c);
+		if (queue == SLOT_QUEUE_NONE) {
 			if (unparked)
 				break;
-			slot_list_splice_front(&c->lists, LIST_PARKED, LIST_MAIN);
+			slot_queue_splice_front(&c->queues, QUEUE_PARKED, QUEUE_MAIN);
 			unparked = true;
 			continue;
 		}
 		budget--;
-		if (__spare(c, node))
+		if (__mend_next(c, queue) || __spare(c, queue))
 			continue;
-		*slot = node_slot(&c->lists, node);
+		node = slot_queue_first(&c->queues, queue);
+		*slot = node_slot(&c->queues, node);
 		verdict = take(context, *slot);
 		if (verdict == TIER_VICTIM_STOP)
 			break;
-		__unqueue(c, node);
+		__unqueue_first(c, queue);
 		if (verdict == TIER_VICTIM_SKIP)
-			slot_list_append(&c->lists, LIST_PARKED, node);
+			slot_queue_append(&c->queues, QUEUE_PARKED, node);
 	}
 	spin_unlock(&c->lock);
 	return verdict == TIER_VICTIM_TAKE;
@@ -484,10 +623,10 @@ static bool clock2q_victim(struct tier_policy *p, tier_victim_fn take, void *con
 static void clock2q_victim_kept(struct tier_policy *p, tier_block_t block, tier_slot_t slot)
 {
 	struct clock2q *c = to_clock2q(p);
-	u32 node = slot_node(&c->lists, slot);
+	u32 node = slot_node(&c->queues, slot);
 
 	spin_lock(&c->lock);
-	if (!node_linked(&c->lists, node))
+	if (!node_queued(&c->queues, node))
 		__queue_main(c, node, 1);
 	spin_unlock(&c->lock);
 }
@@ -498,7 +637,8 @@ static void clock2q_tick(struct tier_policy *p, u64 now)
 
 	spin_lock(&c->lock);
 	__settle(c);
-	slot_list_splice_front(&c->lists, LIST_PARKED, LIST_MAIN);
+	slot_queue_splice_front(&c->queues, QUEUE_PARKED, QUEUE_MAIN);
+	__mend(c, MEND_TICK);
 	spin_unlock(&c->lock);
 }
 
@@ -512,14 +652,16 @@ static u32 clock2q_save_hint(struct tier_policy *p, tier_slot_t slot)
 	struct clock2q *c = to_clock2q(p);
 	u32 s = tier_from_slot(slot);
 	u32 hint = 0;
+	enum state state;
 	u8 age, use;
 
 	spin_lock(&c->lock);
 	__settle(c);
-	if (node_linked(&c->lists, slot_node(&c->lists, slot))) {
+	state = get_state(c, s);
+	if (node_queued(&c->queues, slot_node(&c->queues, slot)) && state != STATE_GONE) {
 		use = READ_ONCE(c->use[s]);
 		hint = HINT_VALID | (use & USE_MASK);
-		if (get_state(c, s) == STATE_MAIN) {
+		if (state == STATE_MAIN || state == STATE_TO_MAIN) {
 			age = main_age(c);
 		} else {
 			hint |= HINT_SMALL;
@@ -534,21 +676,21 @@ static u32 clock2q_save_hint(struct tier_policy *p, tier_slot_t slot)
 static void clock2q_load_hint(struct tier_policy *p, tier_block_t block, tier_slot_t slot, u32 hint)
 {
 	struct clock2q *c = to_clock2q(p);
-	u32 node = slot_node(&c->lists, slot);
+	u32 node = slot_node(&c->queues, slot);
 	u32 s = tier_from_slot(slot);
 	u32 age = hint & HINT_VALID ? hint >> HINT_AGE_SHIFT & (NR_AGES - 1) : NR_AGES - 1;
 
 	spin_lock(&c->lock);
-	if (!node_linked(&c->lists, node)) {
+	if (!node_queued(&c->queues, node)) {
 		c->loading = true;
 		if (hint & HINT_SMALL) {
 			c->nr_small++;
 			__set_state(c, s, STATE_SMALL);
-			slot_list_append(&c->lists, LIST_LOADED_SMALL + age, node);
+			slot_queue_append(&c->queues, QUEUE_LOADED_SMALL + age, node);
 			age = small_age(c) - age;
 		} else {
 			__set_state(c, s, STATE_MAIN);
-			slot_list_append(&c->lists, LIST_LOADED_MAIN + age, node);
+			slot_queue_append(&c->queues, QUEUE_LOADED_MAIN + age, node);
 			age = main_age(c) - age;
 		}
 		WRITE_ONCE(c->use[s], (hint & USE_MASK) | age % NR_AGES << USE_AGE_SHIFT);

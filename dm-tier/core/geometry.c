@@ -15,10 +15,10 @@
 
 #define MAX_REGION_SHIFT	47U
 
-/* The journal has room for a record of every fourth slot, within these bounds */
+/* The journal has room for a record of every eighth slot, within these bounds */
 #define MIN_NEW_JOURNAL_BLOCKS	64U
 #define MAX_NEW_JOURNAL_BLOCKS	2048U
-#define JOURNAL_SLOTS_DIVISOR	4U
+#define JOURNAL_SLOTS_DIVISOR	8U
 
 static bool legal_block_size(u32 block_sectors)
 {
@@ -100,7 +100,7 @@ static const char *check_slow_size(u64 sectors, u32 block_shift)
 	if (sectors > MAX_SECTORS)
 		return "slow device is too large: at most 2^54 - 1 sectors";
 	if (nr_blocks_of(sectors, block_shift) > TIER_MAX_BLOCKS)
-		return "slow device has more than 2^48 blocks: use a larger block size";
+		return "slow device has more than 2^46 blocks: use a larger block size";
 	return NULL;
 }
 
@@ -465,7 +465,7 @@ static const char *check_tiered(const struct tier_geometry *g)
 	if (!g->nr_sectors || g->nr_sectors > MAX_SECTORS || g->nr_sectors & (g->block_sectors - 1))
 		return "nr_sectors is not a multiple of the block size";
 	if (g->nr_sectors >> g->block_shift > TIER_MAX_BLOCKS)
-		return "nr_sectors is more than 2^48 blocks";
+		return "nr_sectors is more than 2^46 blocks";
 	return check_extents(g);
 }
 

@@ -16,8 +16,12 @@ static u32 bucket_bits(u64 nr_slots)
 
 u64 tier_map_memory(u64 nr_slots, u32 nr_granules)
 {
-	u64 slot = nr_granules <= 16 ? sizeof(struct tier_slot16) : sizeof(struct tier_slot32);
+	u64 slot = sizeof(struct tier_slot32);
 
+	if (nr_granules == 1)
+		slot = sizeof(u64) + sizeof(u32);
+	else if (nr_granules <= 16)
+		slot = sizeof(struct tier_slot16);
 	return nr_slots * slot + (sizeof(u32) << bucket_bits(nr_slots));
 }
 
@@ -36,16 +40,23 @@ int tier_map_init(struct tier_map *map, u32 nr_slots, u32 nr_granules, u32 max_s
 		return -ENOMEM;
 	for (i = 0; i < nr_buckets; i++)
 		map->heads[i] = U32_MAX;
-	if (nr_granules <= 16)
+	if (nr_granules == 1) {
+		map->next = vzalloc(array_size(nr_slots, sizeof(*map->next)));
+		if (map->next)
+			map->words = vzalloc(array_size(nr_slots, sizeof(*map->words)));
+	} else if (nr_granules <= 16) {
 		map->s16 = vzalloc(array_size(nr_slots, sizeof(*map->s16)));
-	else
+	} else {
 		map->s32 = vzalloc(array_size(nr_slots, sizeof(*map->s32)));
-	return map->s16 || map->s32 ? 0 : -ENOMEM;
+	}
+	return map->words || map->s16 || map->s32 ? 0 : -ENOMEM;
 }
 
 void tier_map_exit(struct tier_map *map)
 {
 	kvfree(map->heads);
+	vfree(map->words);
+	vfree(map->next);
 	vfree(map->s16);
 	vfree(map->s32);
 	memset(map, 0, sizeof(*map));
@@ -57,7 +68,7 @@ void tier_map_insert(struct tier_map *map, tier_slot_t slot, tier_block_t block,
 
 	*tier_map_next(map, slot) = *head;
 	WRITE_ONCE(*tier_map_word(map, slot),
-		   tier_from_block(block) | (u64)(TIER_SLOT_MAPPED | flags) << 48);
+		   tier_from_block(block) | (u64)(TIER_SLOT_MAPPED | flags) << TIER_WORD_FLAGS);
 	tier_slot_set_granules(map, slot, 0, 0);
 	*head = tier_from_slot(slot);
 }

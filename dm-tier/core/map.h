@@ -3,7 +3,7 @@
  * The mapping in core: which slot holds which block, and which of its granules are valid and dirty.
  *
  * A hash table over the slots, chained through the slots themselves; free slots are chained through the
- * same field.  16 bytes a slot up to 16 granules a block, 32 bytes above, and 2 to 4 bytes of heads.
+ * same field.  12 bytes a slot with one granule a block, 16 up to 16, 32 above, and 2 to 4 bytes of heads.
  *
  * Locking is the caller's: everything about a block, its chain included, under the lock of the block's
  * stripe (tier_map_stripe()); lists of free slots under a lock of their own.
@@ -29,15 +29,22 @@
 #define TIER_SLOT_LOST		BIT(14)	/* a granule became invalid, and that may not be durable yet */
 #define TIER_SLOT_SWITCHED	BIT(15)	/* its block came from another slot, and no commit has taken that up */
 
+/* A slot's word: its block, for blocks of one granule whether that is valid and dirty, and from bit 48 on its flags */
+#define TIER_WORD_VALID		BIT_ULL(46)
+#define TIER_WORD_DIRTY		BIT_ULL(47)
+#define TIER_WORD_FLAGS		48
+
+static_assert(TIER_MAX_BLOCKS <= TIER_WORD_VALID);
+
 struct tier_slot16 {
-	u64 block_flags;
+	u64 word;
 	u32 next;
 	u16 valid;
 	u16 dirty;
 };
 
 struct tier_slot32 {
-	u64 block_flags;
+	u64 word;
 	u32 next;
 	u32 reserved;
 	u64 valid;
@@ -69,7 +76,9 @@ static inline void tier_slot_list_init(struct tier_slot_list *l, bool by_number)
  * @bucket_bits: log2 of the hash buckets
  * @stripe_mask: stripes - 1, at most buckets - 1
  * @heads: first slot of each bucket
- * @s16: slots with up to 16 granules, or NULL
+ * @words: slots with one granule, or NULL
+ * @next: their chains
+ * @s16: slots with 2 to 16 granules, or NULL
  * @s32: slots with more, or NULL
  * @free: free slots
  */
@@ -78,6 +87,8 @@ struct tier_map {
 	u32 bucket_bits;
 	u32 stripe_mask;
 	u32 *heads;
+	u64 *words;
+	u32 *next;
 	struct tier_slot16 *s16;
 	struct tier_slot32 *s32;
 	struct tier_slot_list free;
@@ -114,13 +125,17 @@ static inline u64 *tier_map_word(const struct tier_map *map, tier_slot_t slot)
 {
 	u32 s = tier_from_slot(slot);
 
-	return map->s16 ? &map->s16[s].block_flags : &map->s32[s].block_flags;
+	if (map->words)
+		return &map->words[s];
+	return map->s16 ? &map->s16[s].word : &map->s32[s].word;
 }
 
 static inline u32 *tier_map_next(const struct tier_map *map, tier_slot_t slot)
 {
 	u32 s = tier_from_slot(slot);
 
+	if (map->words)
+		return &map->next[s];
 	return map->s16 ? &map->s16[s].next : &map->s32[s].next;
 }
 
@@ -132,20 +147,22 @@ static inline tier_block_t tier_slot_block(const struct tier_map *map, tier_slot
 
 static inline u32 tier_slot_flags(const struct tier_map *map, tier_slot_t slot)
 {
-	return READ_ONCE(*tier_map_word(map, slot)) >> 48;
+	return READ_ONCE(*tier_map_word(map, slot)) >> TIER_WORD_FLAGS;
 }
 
 static inline void tier_slot_change_flags(const struct tier_map *map, tier_slot_t slot, u32 clear, u32 set)
 {
 	u64 *w = tier_map_word(map, slot);
 
-	WRITE_ONCE(*w, (*w & ~((u64)clear << 48)) | ((u64)set << 48));
+	WRITE_ONCE(*w, (*w & ~((u64)clear << TIER_WORD_FLAGS)) | ((u64)set << TIER_WORD_FLAGS));
 }
 
 static inline u64 tier_slot_valid(const struct tier_map *map, tier_slot_t slot)
 {
 	u32 s = tier_from_slot(slot);
 
+	if (map->words)
+		return !!(READ_ONCE(map->words[s]) & TIER_WORD_VALID);
 	return map->s16 ? map->s16[s].valid : map->s32[s].valid;
 }
 
@@ -153,6 +170,8 @@ static inline u64 tier_slot_dirty(const struct tier_map *map, tier_slot_t slot)
 {
 	u32 s = tier_from_slot(slot);
 
+	if (map->words)
+		return !!(READ_ONCE(map->words[s]) & TIER_WORD_DIRTY);
 	return map->s16 ? map->s16[s].dirty : map->s32[s].dirty;
 }
 
@@ -160,7 +179,10 @@ static inline void tier_slot_set_granules(const struct tier_map *map, tier_slot_
 {
 	u32 s = tier_from_slot(slot);
 
-	if (map->s16) {
+	if (map->words) {
+		WRITE_ONCE(map->words[s], (map->words[s] & ~(TIER_WORD_VALID | TIER_WORD_DIRTY)) |
+					  (valid ? TIER_WORD_VALID : 0) | (dirty ? TIER_WORD_DIRTY : 0));
+	} else if (map->s16) {
 		map->s16[s].valid = valid;
 		map->s16[s].dirty = dirty;
 	} else {

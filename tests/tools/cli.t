@@ -107,6 +107,19 @@ like "$ERR" "larger block size" "... says what to do"
 dmtier_is 0 "sizes" size 120g 4t
 like "$OUT" "block size +64 KiB" "... the usual blocks"
 like "$OUT" "metadata +[0-9]+ bytes" "... metadata"
+bytes_a_slot()	# AT_MOST ARG...
+{
+	local most=$1
+
+	shift
+	run "$DMTIER" size --json "$@"
+	is "$RC $(field ".memory_bytes_per_slot <= $most")" "0 true" \
+		"at most $most bytes of memory a slot: $*"
+}
+bytes_a_slot 32 --block-size 64k 64g 4t
+bytes_a_slot 32 --block-size 64k 480g 8t
+bytes_a_slot 24 --block-size 4k 32g 1t
+bytes_a_slot 24 --block-size 4k 480g 8t
 image aside 1g
 image bside 10g
 run "$DMTIER" size 1g 10g

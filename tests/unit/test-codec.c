@@ -511,10 +511,10 @@ static void test_record_largest(void)
 {
 	struct tier_geometry g;
 
-	tier_geometry_cache(&g, 64, 1 << 20, (1ULL << 54) - 1);
-	is(g.nr_blocks, 1LL << 48, "a device of 2^48 blocks");
-	record_trip(&g, (1ULL << 48) - 1, 0xff, 0x81, TIER_REC_MAPPED);
-	record_trip(&g, (1ULL << 48) - 2, 0xff, 0x81, TIER_REC_FLAGS);
+	tier_geometry_cache(&g, 256, 1 << 20, (1ULL << 54) - 1);
+	is(g.nr_blocks, 1LL << 46, "a device of 2^46 blocks");
+	record_trip(&g, (1ULL << 46) - 1, 0xff, 0x81, TIER_REC_MAPPED);
+	record_trip(&g, (1ULL << 46) - 2, 0xff, 0x81, TIER_REC_FLAGS);
 	ok(!fx_failures(), "its last slot records");
 }
 

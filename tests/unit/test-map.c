@@ -140,6 +140,7 @@ int main(void)
 	struct tier_map map;
 	u32 n;
 
+	test_by_number(1);
 	test_by_number(16);
 	test_by_number(64);
 	for (n = 1; n <= 64; n *= 2)
@@ -155,6 +156,8 @@ int main(void)
 	is(tier_map_take(&map, &map.free), TIER_NO_SLOT, "one slot: no second one");
 	tier_map_exit(&map);
 
+	is(tier_map_memory(1 << 20, 1), (12 << 20) + (4 << 20), "memory: 16 bytes a slot with one granule");
+	is(tier_map_memory(1 << 20, 2), (16 << 20) + (4 << 20), "memory: 20 bytes a slot with two");
 	is(tier_map_memory(1 << 20, 16), (16 << 20) + (4 << 20), "memory: 20 bytes a slot up to 16 granules");
 	is(tier_map_memory(3 << 19, 16), (16ULL * 3 << 19) + (4 << 20), "memory: heads between a half and one a slot");
 	is(tier_map_memory(1 << 20, 64), (32 << 20) + (4 << 20), "memory: 36 bytes a slot above");

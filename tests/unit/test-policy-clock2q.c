@@ -17,6 +17,86 @@ static u32 replace(struct harness *h, u64 block)
 	return s;
 }
 
+static void shuffle(u32 *a, u32 n, u64 *seed)
+{
+	u32 i, j, t;
+
+	for (i = n; i > 1; i--) {
+		j = test_random(seed) % i;
+		t = a[i - 1];
+		a[i - 1] = a[j];
+		a[j] = t;
+	}
+}
+
+/*
+ * All slots' blocks go, in an order of chance, and others come, in another: those are given up in the order in which
+ * they came, nearly.
+ */
+static void test_order_after_removal(u64 seed)
+{
+	u32 order[NR], came[NR], i, far = 0;
+	struct harness h;
+	long s;
+
+	harness_init(&h, "clock2q", NR);
+	for (i = 0; i < NR; i++) {
+		harness_insert(&h, i, i);
+		order[i] = i;
+	}
+	shuffle(order, NR, &seed);
+	for (i = 0; i < NR; i++)
+		harness_remove(&h, order[i], TIER_REMOVED_INVALID);
+	if (seed & 1)
+		ok(harness_evict(&h) < 0, "nothing is left to give up");
+	shuffle(order, NR, &seed);
+	for (i = 0; i < NR; i++) {
+		harness_insert(&h, 10000 + i, order[i]);
+		came[order[i]] = i;
+	}
+	for (i = 0; i < NR; i++) {
+		s = harness_evict(&h);
+		if (s < 0)
+			break;
+		far += abs((int)came[s] - (int)i) > NR / 20;
+	}
+	is(i, NR, "each is given up, once");
+	ok(far <= NR / 20, "in the order in which they came (%u of %u were not)", far, NR);
+	is(h.bad, 0, "and none that was not there");
+	harness_exit(&h);
+}
+
+/* The same if only some go, again and again, and are used meanwhile: the hot ones stay. */
+static void test_hot_among_removals(u64 seed)
+{
+	u32 i, round, lost = 0;
+	struct harness h;
+
+	harness_init(&h, "clock2q", NR);
+	for (i = 0; i < NR; i++)
+		harness_insert(&h, i, i);
+	for (round = 0; round < 200; round++) {
+		/* slots 0 to 99 are hot, of the others some are discarded and written again */
+		for (i = 0; i < 100; i++)
+			if (h.resident[i] && h.block[i] == i)
+				harness_hit(&h, i);
+		for (i = 0; i < 50; i++) {
+			u32 s = 100 + test_random(&seed) % (NR - 100);
+
+			harness_remove(&h, s, TIER_REMOVED_INVALID);
+			harness_insert(&h, 10000 + 1000 * round + i, s);
+		}
+		for (i = 0; i < 20; i++)
+			replace(&h, 1000000 + 1000 * round + i);
+		h.p->type->tick(h.p, round);
+	}
+	for (i = 0; i < 100; i++)
+		lost += !h.resident[i] || h.block[i] != i;
+	ok(lost <= 2, "hot blocks stay when others are discarded (%u of 100 are gone)", lost);
+	is(h.bad, 0, "none was proposed that is not there");
+	harness_exit(&h);
+}
+
 int main(void)
 {
 	struct harness h;
@@ -94,5 +174,8 @@ int main(void)
 		hot_left += h.block[s] <= 3 * NR - 100 && h.block[s] > 3 * NR - 150;
 	is(hot_left, 0, "not without ghosts");
 	harness_exit(&h);
+	for (i = 1; i <= 5; i++)
+		test_order_after_removal(i);
+	test_hot_among_removals(1);
 	return tap_done();
 }

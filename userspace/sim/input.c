@@ -154,7 +154,7 @@ int input_request(struct input *in, u64 time_us, bool write, u64 sector, u64 sec
 		return input_wrong(in, "a request of %llu sectors, which is more than 8 GiB",
 				   (unsigned long long)sectors);
 	if (sector > SIM_MAX_END - sectors)
-		return input_wrong(in, "sector %llu is beyond 1 EiB", (unsigned long long)sector);
+		return input_wrong(in, "sector %llu is beyond 256 PiB", (unsigned long long)sector);
 	if (!t->nr)
 		in->base_us = time_us;
 	if (time_us < last) {

@@ -80,7 +80,13 @@ ok "load" dmsetup load t0 --table "$(table 98308 3 writeback idle_ms 3600000 lru
 ok "resume" dmsetup resume t0
 flush t0
 pattern "$WORK/data" 4
-wr $T 2048 1024 "$WORK/data"
+# what finds no free slot goes to the HDD
+for _ in 1 2 3 4 5; do
+	wr $T 2048 1024 "$WORK/data"
+	get_status t0
+	[ "${S[dirty]}" -lt 1024 ] || break
+	sleep 1
+done
 dev_slow hdd0 300 300
 get_status t0
 dirty=${S[dirty]} slots=${S[dirty_slots]} used=${S[used]}
