@@ -211,18 +211,29 @@ static char *device_of_word(const char *word)
 	return name;
 }
 
+static int device_sectors(const char *name, u64 *sectors, char *why)
+{
+	struct mapper_line line;
+	int r = mapper_status(name, &line, why);
+
+	*sectors = line.sectors;
+	free(line.params);
+	return r;
+}
+
+/* @from or @count may be NULL: from the beginning, to the end */
 static int where_range(const char *dev, const char *from, const char *count, bool json)
 {
+	u64 first = 0, sectors = 0, end;
 	struct places l = { };
 	char why[TEXT_LEN], *name;
-	u64 first, sectors;
-	int r;
+	int r = 0;
 
-	if (units_parse_sectors(from, 512, &first)) {
+	if (from && units_parse_sectors(from, 512, &first)) {
 		text_error("FIRST '%s' is neither a number of sectors nor a size", from);
 		return TOOL_USAGE;
 	}
-	if (units_parse_sectors(count, 512, &sectors) || !sectors) {
+	if (count && (units_parse_sectors(count, 512, &sectors) || !sectors)) {
 		text_error("COUNT '%s' is neither a number of sectors nor a size, or it is 0", count);
 		return TOOL_USAGE;
 	}
@@ -233,7 +244,14 @@ static int where_range(const char *dev, const char *from, const char *count, boo
 	name = device_of_word(dev);
 	if (!name)
 		return TOOL_OPERATIONAL;
-	r = ask(name, &l, 0, first, sectors, why);
+	if (!count) {
+		r = device_sectors(name, &end, why);
+		if (!r && first >= end)
+			r = text_why(why, -ERANGE, "FIRST %llu is behind the end: %s has %llu sectors",
+				     (unsigned long long)first, name, (unsigned long long)end);
+		sectors = end - first;
+	}
+	r = r ? r : ask(name, &l, 0, first, sectors, why);
 	if (r)
 		text_error("%s", why);
 	r = r ? tool_exit_code(r) : print(&l, json, false);
@@ -247,6 +265,7 @@ static int where_file(const char *path, bool json)
 	char why[TEXT_LEN], *name = NULL;
 	struct places l = { };
 	struct file_map map;
+	u64 sectors;
 	size_t i;
 	int r;
 
@@ -258,6 +277,9 @@ static int where_file(const char *path, bool json)
 			file_map_free(&map);
 			return TOOL_OPERATIONAL;
 		}
+		r = device_sectors(name, &sectors, why);
+		if (r)
+			text_error("%s is not on a file system that is on a tier device", path);
 	}
 	for (i = 0; !r && i < map.nr; i++)
 		r = ask(name, &l, map.v[i].offset, map.v[i].first, map.v[i].sectors, why);
@@ -294,21 +316,22 @@ static int run_where(int argc, char **argv)
 		return code;
 	if (file && optind == argc)
 		return where_file(file, json);
-	if (!file && argc - optind == 3)
-		return where_range(argv[optind], argv[optind + 1], argv[optind + 2], json);
-	text_error("it takes a device, a first sector and a number of them, or --file and a path");
+	if (!file && argc - optind >= 1 && argc - optind <= 3)	/* argv ends with NULL */
+		return where_range(argv[optind], argv[optind + 1], argc - optind == 3 ? argv[optind + 2] : NULL, json);
+	text_error("it takes a device, perhaps a first sector and a number of them, or --file and a path");
 	return tool_usage(&verb_where);
 }
 
 const struct verb verb_where = {
 	.name = "where",
-	.synopsis = "[--json] DEV FIRST COUNT\n[--json] --file PATH",
+	.synopsis = "[--json] DEV [FIRST [COUNT]]\n[--json] --file PATH",
 	.summary = "tell on which tier a range of a tiered device is, or a file on it",
 	.help =
 "  --json       output for programs\n"
 "  --file PATH  a file on a file system that is on the tiered device itself, with no other layer between\n"
 "\n"
-"DEV is a name, or the path of its node.  FIRST and COUNT are sectors, or sizes such as 64k and 10g.\n"
+"DEV is a name, or the path of its node.  FIRST and COUNT are sectors, or sizes such as 64k and 10g;\n"
+"without them all of it, or all from FIRST on.\n"
 "Tiers are numbered from 0, fastest first; \"-\" is where nothing was written yet.\n",
 	.run = run_where,
 };

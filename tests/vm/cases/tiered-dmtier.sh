@@ -29,6 +29,13 @@ like "$OUT" "tier 0: ok, 1 of 368 slots used" "what is less than a block is on t
 code 0 "where" dmt where t0 0 80m
 like "$OUT" "FIRST +SECTORS +TIER +PINNED" "a table"
 like "$OUT" $'\n *0 +122880 +1 +-\n *122880 +128 +0 +-\n *123008 +40832 +- +-$' "of what is where"
+sectors=$(blockdev --getsz "$T0")
+code 0 "where, of all" dmt where t0
+like "$OUT" $'\n *0 +122880 +1 +-\n *122880 +128 +0 +-\n *123008 +'$((sectors - 123008))$' +- +-$' "the same up to the end"
+code 0 "where, from a sector on" dmt where t0 123008
+like "$OUT" $'PINNED\n *123008 +'$((sectors - 123008))$' +- +-$' "the rest"
+code 8 "where, behind the end" dmt where t0 "$sectors"
+like "$OUT" "FIRST $sectors is behind the end: t0 has $sectors sectors" "and why"
 
 ok "mount the tiered device" mount "$T0" "$WORK/mnt"
 code 0 "where is a file" dmt where --json --file "$WORK/mnt/noise"
@@ -52,6 +59,14 @@ ok "another file system" sh -c "modprobe -q loop; mkfs.ext4 -q $WORK/other && mo
 code 8 "a file on it" dmt lost --force --tier 0 "$META" "$WORK/mnt2/file"
 like "$OUT" "mnt2/file is not on a file system on the tier device" "is refused"
 umount "$WORK/mnt2"
+loop=$(losetup -f --show "$WORK/other")
+ok "a file system on another mapped device" sh -c "
+	echo '0 16384 linear $loop 0' | dmsetup create other && mount /dev/mapper/other $WORK/mnt2"
+code 8 "where is a file on it" dmt where --file "$WORK/mnt2/file"
+like "$OUT" "mnt2/file is not on a file system that is on a tier device" "is refused"
+umount "$WORK/mnt2"
+dmsetup remove other
+losetup -d "$loop"
 code 16 "a tunable of a tier that is not there" dmt set t0 free_low.2 5
 like "$OUT" "free_low.2: there is no tier 2: they are 0 to 1" "and why"
 nok "the message, too" dmsetup message t0 0 set free_low.2 5
