@@ -195,7 +195,8 @@ static int check_exclusive(struct tier *t, const struct tier_message *m, char *e
 	}
 	room = room_elsewhere(t, m->tier);
 	if (room < atomic_read(&t->devs[m->tier].used)) {
-		scnprintf(error, TIER_ERROR_LEN, "tier %u has %d blocks, but the others have room for only %llu",
+		scnprintf(error, TIER_ERROR_LEN,
+			  "tier %u has %d blocks, the tiers that take some have room for only %llu besides that for moves",
 			  m->tier, atomic_read(&t->devs[m->tier].used), room);
 		return -ENOSPC;
 	}

@@ -176,6 +176,11 @@ static int plan_tiers(struct format *f)
 					f->size > most ? "most" : "least", ull(f->size > most ? most : least));
 		wrong = without;
 	}
+	if (wrong && g->nr_devs < f->nr - 1) {
+		i = device_of_tier(g->nr_devs);	/* the one that could not be added */
+		return text_why(f->why, -EINVAL, "%s %.200s (%s): %s", device_name(i), f->paths[i],
+				text_size(f->devs[i].bytes, a), wrong);
+	}
 	if (wrong)
 		return text_why(f->why, -EINVAL, "%s", wrong);
 	warn_order(f);

@@ -61,7 +61,7 @@ dmtier_is 8 "a device twice" format --force --mode tiered t0 t1 meta t0
 like "$ERR" "t0 and TIER t0 are the same device" "... names it"
 image small 1200K
 dmtier_is 8 "a tier too small" format --force --mode tiered t0 t1 meta small
-like "$ERR" "a tier is too small: it needs 1 MiB and room for 4 blocks" "... says what is needed"
+like "$ERR" "TIER small \\(1.2 MiB\\): a tier is too small: it needs 1 MiB and room for 4 blocks" "... says which, and what is needed"
 
 # sixteen tiers, seventeen
 all=()
@@ -325,7 +325,8 @@ dmtier_is 16 "settle what" settle --wait t
 dmtier_is 16 "settle a word" settle t disk
 like "$ERR" '"disk" is not the number of a tier' "... says what would be right"
 dmtier_is 16 "keep without a tier" keep t
-dmtier_is 16 "where without a range" where t
+dmtier_is 16 "where without a device" where
+dmtier_is 16 "where of too much" where t0 0 8 8
 dmtier_is 16 "where with a file and a range" where --file line t 0 8
 dmtier_is 16 "where with no number" where t x 8
 like "$ERR" "FIRST 'x' is neither a number of sectors nor a size" "... is named"

@@ -94,7 +94,7 @@ like "$OUT" "tiered: .*nothing to write back" "there is nothing to do"
 
 # ---- emptying the SSD ----
 code 8 "evacuate, with the disk full" dmt evacuate t0 0
-like "$OUT" "the others have room for only" "and why"
+like "$OUT" "the tiers that take some have room for only" "and why"
 umount "$WORK/mnt"
 code 0 "remove" dmt remove t0
 code 0 "check" dmt check "$SSD" "$HDD" "$META"

@@ -13,7 +13,7 @@ head -c 16M /dev/urandom >"$WORK/noise"
 NEW=$WORK/new
 head -c 4M /dev/urandom >"$NEW"
 
-dmt() { timeout 120 "$DMTIER" "$@"; }
+dmt() { within 120 "$DMTIER" "$@"; }
 write() { dd if="${3:-$WORK/noise}" of="$T0" bs=64k seek="$1" count="$2" oflag=direct conv=notrunc,fsync status=none; }	# BLOCK COUNT [FILE]
 right() { same_blocks "$T0" "$1" "$2" "${3:-$WORK/noise}" "${4:-$1}"; }	# BLOCK COUNT [FILE AT]
 read_all() { dd if="$T0" of=/dev/null bs=64k skip="$1" count="$2" iflag=direct status=none; }
