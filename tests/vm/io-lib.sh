@@ -76,6 +76,13 @@ st()
 msg() { dmsetup message t0 0 "$@"; }
 
 flush_ended() { [ "$(st flush)" != running ]; }
+# after a flush that failed: blocks that can't be written count, until they are tried again, once a minute
+some_unwritable()
+{
+	[ "$(st unwritable)" = 0 ] || return 0
+	msg flush
+	wait_until 60 flush_ended && [ "$(st unwritable)" != 0 ]
+}
 settled() { [ "$(st settled)" = "$1" ]; }
 
 # flush_all		the flush message, and wait for its end
