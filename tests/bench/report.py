@@ -243,6 +243,9 @@ class Bars:
             ("C", "cold: metadata writes for 1000 flushes at most 1010", self.every({
                 c: self.absolute(self.value("C", c, "tier-wb", "meta_per_1000"), lambda x: x <= 1010)
                 for c in flushes[:2]})),
+            ("C", "cold: of these at most 1010 commits, the rest are checkpoints", self.every({
+                c: self.absolute(self.value("C", c, "tier-wb", "commits_per_1000"), lambda x: x <= 1010)
+                for c in flushes[:2]})),
             ("C", "warm, no change of the mapping: at most 10", self.every({
                 c: self.absolute(self.value("C", c, "tier-wb", "meta_per_1000"), lambda x: x <= 10)
                 for c in flushes[2:]})),
