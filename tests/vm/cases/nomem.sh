@@ -53,8 +53,7 @@ dirty_some="run dd if=/dev/zero of=$T0 bs=64k count=20 oflag=direct conv=nocreat
 
 ok "devices" fresh 12 64 8 --block-size 64k
 for policy in clock2q "seqbypass next hotspot"; do
-	# shellcheck disable=SC2086
-	line=$(tier_line writeback $policy)
+	line=$(tier_line writeback "$policy")
 	# a first table takes what device-mapper itself wants for a device, which is much; a path that can't be
 	# looked up is "no such device" for it
 	ALSO=19 nth "constructor, $policy" "-remove t0" "create t0 0 8 error" "!load t0 $line" "remove t0"
