@@ -378,9 +378,13 @@ static void __leave_small(struct clock2q *c, u32 node)
 		return;
 	c->nr_small--;
 	__set_state(c, slot, STATE_ONCE);
-	if (state == STATE_YOUNG && c->window != node)
+	if (state != STATE_YOUNG)
+		return;
+	/* Pairs with clock2q_hit(): where it goes, uses count */
+	WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);
+	if (c->window != node)
 		c->nr_young--;
-	else if (state == STATE_YOUNG)
+	else
 		__move_window(c);
 }
 

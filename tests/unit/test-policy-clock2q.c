@@ -97,6 +97,29 @@ static void test_hot_among_removals(u64 seed)
 	harness_exit(&h);
 }
 
+/* Blocks of the window that could not be given up, as all were dirty, are out of it: their uses count like others'. */
+static void test_used_after_skip(void)
+{
+	struct harness h;
+	u32 i, s, lost = 0;
+
+	harness_init(&h, "clock2q", NR);
+	harness_fill(&h);
+	memset(h.skip, true, NR * sizeof(*h.skip));
+	ok(harness_evict(&h) < 0, "all are skipped");
+	memset(h.skip, false, NR * sizeof(*h.skip));
+	for (s = 0; s < NR; s++)
+		harness_hit(&h, s);
+	for (i = 0; i < 100 && harness_evict(&h) >= 0; i++)
+		;
+	is(i, 100, "a tenth of them are given up");
+	/* the newest, which were in the window */
+	for (s = NR - 50; s < NR; s++)
+		lost += !h.resident[s];
+	is(lost, 0, "all were used, so the oldest go first");
+	harness_exit(&h);
+}
+
 int main(void)
 {
 	struct harness h;
@@ -177,5 +200,6 @@ int main(void)
 	for (i = 1; i <= 5; i++)
 		test_order_after_removal(i);
 	test_hot_among_removals(1);
+	test_used_after_skip();
 	return tap_done();
 }
