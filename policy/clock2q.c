@@ -73,6 +73,9 @@ enum {
 #define MEND_STEPS	2
 #define MEND_TICK	1024
 
+/* Steps of the window's old end with each insertion */
+#define WINDOW_STEPS	4
+
 /*
  * Ghosts: buckets of 8 entries of a 16-bit fingerprint and a 16-bit birthday.  The oldest in the
  * bucket makes way.  A ghost has expired when as many younger ones were born as there may be
@@ -112,7 +115,7 @@ struct clock2q {
 	unsigned long *state[STATE_BITS];	/* lowest bits of enum state first */
 	u32 nr_small;		/* in QUEUE_SMALL, without stale ones */
 	u32 nr_young;		/* of these in the window */
-	u32 window;		/* node of the oldest in the window, SLOT_QUEUE_NONE: empty */
+	u32 window;		/* node of the oldest in the window or of one before it, if there is any */
 	u32 nr_stale;
 	u32 mended;		/* the search for these goes on behind this node */
 	u64 main_queued;	/* slots ever queued there */
@@ -306,32 +309,26 @@ static u8 small_age(struct clock2q *c)
 	return div_u64(c->small_queued * AGES_PER_TURN, small_slots(c)) % NR_AGES;
 }
 
-/* The oldest in the window is not in it any more; between it and the next there may be stale ones. */
-static void __move_window(struct clock2q *c)
-{
-	lockdep_assert_held(&c->lock);
-
-	c->nr_young--;
-	if (!c->nr_young) {
-		c->window = SLOT_QUEUE_NONE;
-		return;
-	}
-	do
-		c->window = c->queues.link[c->window];
-	while (get_state(c, node_number(c, c->window)) != STATE_YOUNG);
-}
-
-/* Lets the oldest leave the window. */
+/*
+ * Lets the oldest leave the window as long as there are too many in it.  What is passed by on the way to them, and how
+ * many are too many after a tunable was changed, has no bound, so it takes several calls then.
+ */
 static void __shrink_window(struct clock2q *c)
 {
-	u32 slot = node_number(c, c->window);
+	u32 slot, steps = WINDOW_STEPS;
 
 	lockdep_assert_held(&c->lock);
 
-	__set_state(c, slot, STATE_SMALL);
-	/* Pairs with clock2q_hit() */
-	WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);
-	__move_window(c);
+	while (c->nr_young > window_slots(c) && steps--) {
+		slot = node_number(c, c->window);
+		if (get_state(c, slot) == STATE_YOUNG) {
+			__set_state(c, slot, STATE_SMALL);
+			/* Pairs with clock2q_hit() */
+			WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);
+			c->nr_young--;
+		}
+		c->window = c->queues.link[c->window];
+	}
 }
 
 /* A slot that is in no queue has a block that is in the small one from now on, in the window. */
@@ -349,8 +346,7 @@ static void __queue_small(struct clock2q *c, u32 node)
 	WRITE_ONCE(c->use[slot], USE_YOUNG | small_age(c) << USE_AGE_SHIFT);
 	if (!c->nr_young++)
 		c->window = node;
-	while (c->nr_young > window_slots(c))
-		__shrink_window(c);
+	__shrink_window(c);
 }
 
 static void __queue_main(struct clock2q *c, u32 node, u8 uses)
@@ -382,18 +378,19 @@ static void __leave_small(struct clock2q *c, u32 node)
 		return;
 	/* Pairs with clock2q_hit(): where it goes, uses count */
 	WRITE_ONCE(c->use[slot], READ_ONCE(c->use[slot]) & ~USE_YOUNG);
-	if (c->window != node)
-		c->nr_young--;
-	else
-		__move_window(c);
+	c->nr_young--;
 }
 
 static void __take_next(struct clock2q *c, u32 prev)
 {
+	u32 node = c->queues.link[prev];
+
 	lockdep_assert_held(&c->lock);
 
-	if (c->mended == c->queues.link[prev])
+	if (c->mended == node)
 		c->mended = prev;
+	if (c->window == node)
+		c->window = c->queues.link[node];
 	slot_queue_take_next(&c->queues, prev);
 }
 
