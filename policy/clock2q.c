@@ -394,13 +394,25 @@ static void __take_next(struct clock2q *c, u32 prev)
 	slot_queue_take_next(&c->queues, prev);
 }
 
+/* The queue to be searched after this one */
+static u32 next_searched(u32 queue)
+{
+	return queue == QUEUE_PARKED ? QUEUE_MAIN : queue + 1;
+}
+
 /* Takes the first slot off a queue; what it was stays in its state. */
 static void __unqueue_first(struct clock2q *c, u32 queue)
 {
+	u32 node = c->queues.link[queue];
+	bool overtaken = c->mended == node;
+
 	lockdep_assert_held(&c->lock);
 
-	__leave_small(c, c->queues.link[queue]);
+	__leave_small(c, node);
 	__take_next(c, queue);
+	/* Who goes through the queue faster finds what is stale in it, and puts slots at its end faster. */
+	if (overtaken)
+		c->mended = next_searched(queue);
 }
 
 /*
@@ -466,7 +478,7 @@ static void __mend(struct clock2q *c, u32 steps)
 		u32 next = c->queues.link[c->mended];
 
 		if (node_is_queue(&c->queues, next))
-			c->mended = next == QUEUE_PARKED ? QUEUE_MAIN : next + 1;
+			c->mended = next_searched(next);
 		else if (!__mend_next(c, c->mended))
 			c->mended = next;
 	}

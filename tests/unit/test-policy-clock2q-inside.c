@@ -221,12 +221,47 @@ static void test_short_calls(void)
 	harness_exit(&h);
 }
 
+/* Stale slots of the small queue are found although the main one, searched first, turns round faster than the search. */
+static void test_fast_clock(void)
+{
+	const u32 nr = 10000;
+	struct harness h;
+	u32 i, s;
+
+	harness_init(&h, "inside", nr);
+	for (s = 0; s < nr; s++) {
+		h.block[s] = s;
+		h.resident[s] = true;
+		if (s < nr / 20 * 19)
+			clock2q_inserted(h.p, tier_to_block(s), tier_to_slot(s), NULL);
+		else
+			harness_insert(&h, s, s);
+	}
+	for (s = nr - 100; s < nr; s++) {
+		harness_remove(&h, s, TIER_REMOVED_INVALID);
+		harness_insert(&h, nr + s, s);
+	}
+	is(to_clock2q(h.p)->nr_stale, 100, "stale slots");
+	for (i = 0; i < 5000; i++) {
+		/* nine of ten are used */
+		for (s = 0; s < nr && i % 100 == 0; s++)
+			if (h.resident[s] && s % 10)
+				harness_hit(&h, s);
+		s = harness_evict(&h);
+		h.resident[s] = true;
+		clock2q_inserted(h.p, tier_to_block(2 * nr + i), tier_to_slot(s), NULL);
+	}
+	is(to_clock2q(h.p)->nr_stale, 0, "are found in time");
+	harness_exit(&h);
+}
+
 int main(void)
 {
 	clock2q_type.name = "inside";
 	is(clock2q_module_init(), 0, "a policy of its own");
 	test_any_calls(600);
 	test_short_calls();
+	test_fast_clock();
 	clock2q_module_exit();
 	return tap_done();
 }
