@@ -96,8 +96,8 @@ dmtier_is 0 "two reads of three" sim --policy lru --size 64k thirds
 like "$OUT" "3 requests, 67 % reads" "... are 67 %"
 
 # far out, and huge: nothing depends on the size of the device
-printf 'time_us,op,sector,sectors\n0,R,2251799813685240,8\n0,W,0,16777216\n1,R,0,8\n' >far
-dmtier_is 0 "requests at the end of 1 EiB, and of 8 GiB" sim --policy lru --size 64k,8g --keep populate far
+printf 'time_us,op,sector,sectors\n0,R,562949953421304,8\n0,W,0,16777216\n1,R,0,8\n' >far
+dmtier_is 0 "requests at the end of 256 PiB, and of 8 GiB" sim --policy lru --size 64k,8g --keep populate far
 like "$OUT" "8 GiB lru +populate +100\.0 +33\.3" "... work"
 
 # ---- options ----
