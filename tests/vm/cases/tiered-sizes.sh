@@ -9,7 +9,11 @@ load_modules
 
 head -c 128M /dev/urandom >"$WORK/noise"
 dmt() { within 300 "$DMTIER" "$@"; }
-fill() { dd if="$WORK/noise" of="$T0" bs=64k count=$(($(blockdev --getsz "$T0") / 128)) oflag=direct conv=notrunc status=none; }
+fill()
+{
+	dd if="$WORK/noise" of="$T0" bs=1M count=$(($(blockdev --getsz "$T0") * 512)) iflag=count_bytes,fullblock oflag=direct \
+		conv=notrunc status=none
+}
 right() { cmp -n $(($(blockdev --getsz "$T0") * 512)) "$T0" "$WORK/noise"; }
 # the sum of a field over all tiers
 sum() { local i n=0; for ((i = 0; i < ${#TIERS[@]} + 2; i++)); do n=$((n + $(tier $i "$1"))); done; echo $n; }
@@ -48,7 +52,7 @@ ok "all is right" right
 code 0 "remove" dmt remove t0
 
 # ---- each block size ----
-for kib in 64 128 256 512 1024; do
+for kib in 64 ${TIER_LONG:+128} 256 ${TIER_LONG:+512} 1024; do
 	ok "blocks of $kib KiB" new_tiers ${kib}k "17 33 8 25" lru "migration_rate 1000000 commit_ms 100"
 	get_tiers
 	slots=$((16 * 1024 / kib)) more=$((32 * 1024 / kib)) last=$((24 * 1024 / kib))
