@@ -419,13 +419,11 @@ static void __unqueue_first(struct clock2q *c, u32 queue)
  * Stale slots
  */
 
-static void __make_stale(struct clock2q *c, u32 node)
+/* The block of a slot in some queue is gone, and has left the small queue if it was in that. */
+static void __make_stale(struct clock2q *c, u32 slot)
 {
-	u32 slot = node_number(c, node);
-
 	lockdep_assert_held(&c->lock);
 
-	__leave_small(c, node);
 	if (get_state(c, slot) < STATE_GONE)
 		c->nr_stale++;
 	__set_state(c, slot, STATE_GONE);
@@ -557,7 +555,7 @@ static void clock2q_removed(struct tier_policy *p, tier_block_t block, tier_slot
 	if (why == TIER_REMOVED_EVICTED && get_state(c, tier_from_slot(slot)) == STATE_ONCE)
 		__ghost_add(c, block);
 	if (node_queued(&c->queues, node))
-		__make_stale(c, node);
+		__make_stale(c, tier_from_slot(slot));
 	else
 		__set_state(c, tier_from_slot(slot), STATE_MAIN);
 	__mend(c, MEND_STEPS);
