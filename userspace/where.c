@@ -278,8 +278,8 @@ static int where_file(const char *path, bool json)
 			return TOOL_OPERATIONAL;
 		}
 		r = device_sectors(name, &sectors, why);
-		if (r)
-			text_error("%s is not on a file system that is on a tier device", path);
+		if (r == -EMEDIUMTYPE)
+			text_why(why, r, "%.300s is not on a file system that is on a tier device", path);
 	}
 	for (i = 0; !r && i < map.nr; i++)
 		r = ask(name, &l, map.v[i].offset, map.v[i].first, map.v[i].sectors, why);

@@ -64,6 +64,7 @@ ok "a file system on another mapped device" sh -c "
 	echo '0 16384 linear $loop 0' | dmsetup create other && mount /dev/mapper/other $WORK/mnt2"
 code 8 "where is a file on it" dmt where --file "$WORK/mnt2/file"
 like "$OUT" "mnt2/file is not on a file system that is on a tier device" "is refused"
+is "$(wc -l <<<"$OUT")" 1 "in one sentence"
 umount "$WORK/mnt2"
 dmsetup remove other
 losetup -d "$loop"
