@@ -57,9 +57,7 @@ done
 # device and given up again, all the time
 no_jobs() { [ "$(st jobs)" = 0 ]; }
 to_and_fro() { msg promote 0 512 && msg demote 0 512 && wait_until 60 no_jobs; }
-enough=${TIER_LONG:+8}
-enough=${enough:-4}	# there are four blocks
-moved() { [ "$(st promotions)" -ge $enough ] && [ "$(st demotions)" -ge $enough ]; }
+moved() { [ "$(st promotions)" -ge 8 ] && [ "$(st demotions)" -ge 8 ]; }
 for mode in writeback ${TIER_LONG:+writethrough} writearound; do
 	for bs in 64k ${TIER_LONG:+4k 256k}; do
 		what="to and fro, $mode, $bs"
