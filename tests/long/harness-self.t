@@ -63,7 +63,11 @@ has 'WARNING: CPU: 0 at self-test' "the trouble is shown"
 printf '%s\n' 'sleep 100' >"$dir/sleep.sh"
 run ./vmrun --kill-after 1 "$dir/sleep.sh"
 point $? "--kill-after: status 0"
-run ./vmrun --timeout 8 "$dir/sleep.sh"
+run ./vmrun --timeout 20 "$dir/sleep.sh"
 point $(($? != 124)) "--timeout: status 124"
+has '^vmrun: it took too long; where everything waits' "the kernel is asked"
+has 'task:sleep ' "which tasks there are"
+has 'do_nanosleep' "and where they wait"
+hasnt 'kernel trouble' "which is no trouble"
 
 finish

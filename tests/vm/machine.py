@@ -15,6 +15,7 @@ it comes.  A line that is just VMRUN-KILL kills QEMU at once, as a power cut wou
 What makes it fast under TCG: the ELF kernel taken out of vmlinuz (PVH boot, nothing to unpack in
 the guest), a handful of modules in the initramfs, tsc=reliable and no_timer_check.
 """
+import contextlib
 import dataclasses
 import fcntl
 import glob
@@ -24,6 +25,7 @@ import re
 import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -35,6 +37,7 @@ KERNELS = os.path.join(CACHE, "kernels")
 
 KILL_LINE = b"VMRUN-KILL"
 SHUTDOWN_LIMIT = 60     # seconds from the script's end to QEMU's
+ASK_LIMIT = 20          # seconds for one answer of a kernel that is asked where it is stuck
 
 # Exit statuses of vmrun that are not the script's own.
 STATUS_TIMEOUT, STATUS_TROUBLE, STATUS_DIED = 124, 125, 126
@@ -294,7 +297,7 @@ def initramfs(kernel):
 TCG = "tcg,thread=multi,tb-size=512"
 BASE_APPEND = ("console=ttyS0,115200 panic=-1 oops=panic quiet loglevel=6 printk.devkmsg=on tsc=reliable "
                "no_timer_check mitigations=off audit=0 net.ifnames=0 cryptomgr.notests random.trust_cpu=on "
-               "nowatchdog log_buf_len=1M")
+               "nowatchdog log_buf_len=1M sysrq_always_enabled")
 
 
 def tsc_option():
@@ -315,9 +318,13 @@ def tsc_option():
 def base_command(kernel, accel, append):
     if has_option(kernel, "KASAN"):     # it would stop at its first report
         append = f"kasan_multi_shot {append}"
+    cpu = "max"
     if accel.startswith("tcg"):
-        append = f"{tsc_option()} {append}"
-    return ["qemu-system-x86_64", "-accel", accel, "-cpu", "max", "-machine", "q35,usb=off,hpet=off",
+        # What TCG has translated it finds again by virtual address only: with programs at random ones each start of one
+        # is translated anew, and takes three times as long.  Strings are copied piece by piece: not by bytes, then.
+        append = f"{tsc_option()} norandmaps {append}"
+        cpu = "max,erms=off"
+    return ["qemu-system-x86_64", "-accel", accel, "-cpu", cpu, "-machine", "q35,usb=off,hpet=off",
             "-display", "none", "-nodefaults", "-no-user-config", "-no-reboot",
             "-kernel", boot_image(kernel), "-initrd", initramfs(kernel), "-append", f"{BASE_APPEND} {append}".strip()]
 
@@ -537,6 +544,7 @@ class Result:
     boot: float = float("nan")      # seconds from QEMU's start to the script's
     total: float = 0.0
     console: list = dataclasses.field(default_factory=list)
+    stuck: list = dataclasses.field(default_factory=list)   # what the kernel said when time was up; not in console
     messages: str = ""              # QEMU's own
 
     def status(self):
@@ -593,7 +601,10 @@ class Machine:
     def command(self):
         share = "security_model=none,multidevs=remap"
         command = base_command(self.kernel, accelerator(self.kernel), self.append) + [
-            "-smp", str(self.cpus), "-m", self.mem, "-serial", "file:" + self.console, "-serial", "stdio",
+            "-smp", str(self.cpus), "-m", self.mem,
+            "-chardev", f"socket,id=console,path={self.console_socket()},server=on,wait=off,telnet=on,"
+                        f"logfile={self.console}",
+            "-serial", "chardev:console", "-serial", "stdio",
             "-fsdev", f"local,id=fsroot,path=/,readonly=on,{share}",
             "-device", "virtio-9p-pci,fsdev=fsroot,mount_tag=root",
             "-fsdev", f"local,id=fsout,path={self.out},{share}",
@@ -604,6 +615,25 @@ class Machine:
         for number, disk in enumerate(self.disks):
             command += disk.arguments(number)
         return command + self.qemu
+
+    def console_socket(self):
+        return os.path.join(self.dir, "console.sock")
+
+    def ask_where(self):
+        """Time is up: let the kernel say which tasks wait, and where, what runs, and what its timers and queues do."""
+        self.result.console = self.console_lines()
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as s:
+            s.connect(self.console_socket())
+            s.settimeout(2)
+            for key in b"7wltq":    # a telnet break is the serial line's, and makes it a SysRq
+                s.sendall(b"\xff\xf3")
+                time.sleep(0.2)
+                s.sendall(bytes([key]))
+                end = time.time() + ASK_LIMIT
+                with contextlib.suppress(TimeoutError):
+                    while s.recv(65536) and time.time() < end:
+                        pass
+        self.result.stuck = self.console_lines()[len(self.result.console):] or ["the kernel does not answer any more"]
 
     def kill(self):
         """Cut the power."""
@@ -642,6 +672,7 @@ class Machine:
                 self.kill()
             elif finished is None and now > self.deadline:
                 self.result.timed_out = True
+                self.ask_where()
                 self.kill()
             elif finished and now > finished + SHUTDOWN_LIMIT:
                 self.kill()
@@ -683,7 +714,7 @@ class Machine:
         except (OSError, ValueError):
             pass
         result.total = time.time() - start
-        result.console = self.console_lines()
+        result.console = result.console if result.stuck else self.console_lines()
         result.trouble = trouble_in(result.console, self.ignore)
         with open(errors) as f:
             result.messages = "".join(l for l in f if "warning: TCG doesn't support" not in l).strip()

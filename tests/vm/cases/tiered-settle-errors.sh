@@ -39,7 +39,7 @@ setup_devs 6 6 8 $((BLOCKS * 128 + TAIL))s
 SSD2=$HDD HDD=/dev/mapper/tier1
 printf '%s\n' "$HDD" >"$WORK/tiers"
 head -c $BYTES /dev/urandom >"$WORK/copy"
-dd if="$WORK/copy" of="$HDD" bs=512 oflag=direct status=none
+dd if="$WORK/copy" of="$HDD" bs=$((38 * 512)) oflag=direct status=none	# so that nothing is left over
 code 0 "format" dmt format --mode tiered --take-data --block-size 64k "$SSD" "$SSD2" "$META" "$HDD"
 code 0 "create" up
 ok "its data are those of the disk" right
