@@ -601,7 +601,10 @@ class Machine:
     def command(self):
         share = "security_model=none,multidevs=remap"
         command = base_command(self.kernel, accelerator(self.kernel), self.append) + [
-            "-smp", str(self.cpus), "-m", self.mem,
+            
+            # With one processor TCG (of QEMU 7) leaves memory barriers out, as if no other thread looked at the guest's
+            # memory: devices do, and sooner or later the guest and a device each wait for the other.  So there may be two.
+            "-smp", f"{self.cpus},maxcpus={max(self.cpus, 2)}", "-m", self.mem,
             "-chardev", f"socket,id=console,path={self.console_socket()},server=on,wait=off,telnet=on,"
                         f"logfile={self.console}",
             "-serial", "chardev:console", "-serial", "stdio",
