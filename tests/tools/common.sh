@@ -78,8 +78,14 @@ like()		# TEXT REGEX DESCRIPTION
 	fi
 }
 
+# jq takes some things for JSON that are none: what it took is read once more, at once, since python takes long to start.
 done_testing()
 {
+	if [ -e "$scratch/.json" ]; then
+		python3 -c 'import json, sys; [json.loads(text) for text in open(sys.argv[1]).read().split("\0")[:-1]]' \
+			"$scratch/.json" 2>"$scratch/.err"
+		ok $? "all JSON is JSON to the letter" || diag "$(<"$scratch/.err")"
+	fi
 	echo "1..$tests"
 }
 
@@ -116,9 +122,15 @@ dmtier_is()	# CODE DESCRIPTION ARGUMENT...
 	[ "$RC" = "$code" ] || diag "$OUT" "$ERR"
 }
 
+is_json()	# $OUT
+{
+	printf '%s\0' "$OUT" >>"$scratch/.json"
+	jq -es 'length == 1' <<<"$OUT" >/dev/null 2>&1
+}
+
 json_ok()	# DESCRIPTION: of $OUT
 {
-	python3 -m json.tool <<<"$OUT" >/dev/null 2>&1
+	is_json
 	ok $? "$1" || diag "$OUT"
 }
 
