@@ -69,11 +69,8 @@ done
 code 16 "create with an impossible name" tier create no/name "$SSD" "$HDD" "$META"
 code 8 "status of another target" tier status ssd
 like "$OUT" "not a tier device" "says so"
-OUT=$(tier status --json t0 | python3 -c '
-import json, sys
-d = json.load(sys.stdin)["devices"][0]
-print(d["name"], d["health"], d["mode"], d["wanted_mode"], d["dirty_granules"], d["dirty_bytes"], d["sectors"],
-      d["tunables"]["idle_ms"], d["policy"][0]["name"], d["counters"]["read_errors"])')
+OUT=$(tier status --json t0 | jq -r '.devices[0] | "\(.name) \(.health) \(.mode) \(.wanted_mode) \(.dirty_granules)",
+	"\(.dirty_bytes) \(.sectors) \(.tunables.idle_ms) \(.policy[0].name) \(.counters.read_errors)"' | xargs)
 is "$OUT" "t0 rw writeback writeback 512 2097152 131072 3600000 lru 0" "status as JSON"
 
 # --- messages ---------------------------------------------------------------------------------

@@ -8,6 +8,7 @@
 load_modules
 
 dmt() { within 300 "$DMTIER" "$@"; }
+sectors_on() { jq "[.ranges[] | select(.tier == $1).sectors] | add // 0" <<<"$OUT"; }	# TIER
 
 # ---- a disk with a file system becomes the last tier ----
 setup_devs 24 $((60 * 2048 + 70))s 8
@@ -39,14 +40,13 @@ like "$OUT" "FIRST $sectors is behind the end: t0 has $sectors sectors" "and why
 
 ok "mount the tiered device" mount "$T0" "$WORK/mnt"
 code 0 "where is a file" dmt where --json --file "$WORK/mnt/noise"
-is "$(python3 -c 'import json, sys; print(sum(r["sectors"] for r in json.load(sys.stdin)["ranges"] if r["tier"] == 1))' <<<"$OUT")" 40960 \
-	"all of it on the disk"
+is "$(sectors_on 1)" 40960 "all of it on the disk"
 first=$(dmt where --file "$WORK/mnt/noise" | awk 'NR == 2 { print $1 }')
 code 0 "move its begin" dmt move t0 0 "$first" 8m
 ok "ends" wait_until 60 no_jobs
 sleep 1.5
 code 0 "where is it now" dmt where --json --file "$WORK/mnt/noise"
-on_ssd=$(python3 -c 'import json, sys; print(sum(r["sectors"] for r in json.load(sys.stdin)["ranges"] if r["tier"] == 0))' <<<"$OUT")
+on_ssd=$(sectors_on 0)
 ok "on the SSD" test "$on_ssd" -ge 8192
 ok "it is right" cmp "$WORK/noise" "$WORK/mnt/noise"
 dd if=/dev/zero of="$WORK/mnt/pad" bs=1M count=1 conv=fsync status=none
