@@ -54,11 +54,11 @@ struct lru {
 	struct tier_policy policy;
 	struct hit_ring __percpu *rings;
 	u32 nr_slots;
+	u32 stamp;		/* now, in units of 128 ms; without a lock */
 
 	spinlock_t lock;	/* guards all below */
 	struct slot_lists lists;
-	u32 *stamps;		/* when a slot was last moved, in units of 128 ms */
-	u32 stamp;		/* now */
+	u32 *stamps;		/* when a slot was last moved */
 	bool loading;		/* there may be slots on the LIST_LOADED lists */
 };
 
@@ -108,6 +108,18 @@ static struct tier_policy *lru_create(const struct tier_policy_params *params,
 	return &lru->policy;
 }
 
+/* Time goes on, but not back, also where processors do not agree.  Rings are drained before it does. */
+static bool is_later(struct lru *lru, u64 now)
+{
+	return (s32)((u32)(now >> STAMP_SHIFT) - READ_ONCE(lru->stamp)) > 0;
+}
+
+static void note_time(struct lru *lru, u64 now)
+{
+	if (is_later(lru, now))
+		WRITE_ONCE(lru->stamp, now >> STAMP_SHIFT);
+}
+
 /* What load_hint() sorted by age goes below what was used since. */
 static void __settle(struct lru *lru)
 {
@@ -132,7 +144,7 @@ static void __touch(struct lru *lru, u32 slot)
 	if (!node_linked(&lru->lists, node))
 		return;
 	slot_list_move_to_end(&lru->lists, LIST_LRU, node);
-	lru->stamps[slot] = lru->stamp;
+	lru->stamps[slot] = READ_ONCE(lru->stamp);
 }
 
 static void __drain_ring(struct lru *lru, struct hit_ring *ring)
@@ -177,11 +189,13 @@ static void lru_hit(struct tier_policy *p, tier_slot_t slot, const struct tier_a
 	if (!spin_trylock(&ring->lock))
 		return;
 
-	if (ring->nr == RING_SIZE && spin_trylock(&lru->lock)) {
+	/* What is in it was used before now. */
+	if ((ring->nr == RING_SIZE || is_later(lru, access->now)) && spin_trylock(&lru->lock)) {
 		__settle(lru);
 		__drain_ring(lru, ring);
 		spin_unlock(&lru->lock);
 	}
+	note_time(lru, access->now);
 	if (ring->nr < RING_SIZE && (!ring->nr || ring->slot[ring->nr - 1] != s)) {
 		ring->slot[ring->nr] = s;
 		WRITE_ONCE(ring->nr, ring->nr + 1);	/* pairs with __drain() */
@@ -202,12 +216,12 @@ static void lru_inserted(struct tier_policy *p, tier_block_t block, tier_slot_t 
 	u32 node = slot_node(&lru->lists, slot);
 
 	spin_lock(&lru->lock);
-	if (access)
-		lru->stamp = access->now >> STAMP_SHIFT;
 	__drain(lru);
+	if (access)
+		note_time(lru, access->now);
 	if (!node_linked(&lru->lists, node)) {
 		slot_list_append(&lru->lists, LIST_LRU, node);
-		lru->stamps[tier_from_slot(slot)] = lru->stamp;
+		lru->stamps[tier_from_slot(slot)] = READ_ONCE(lru->stamp);
 	}
 	spin_unlock(&lru->lock);
 }
@@ -269,8 +283,8 @@ static void lru_tick(struct tier_policy *p, u64 now)
 	struct lru *lru = to_lru(p);
 
 	spin_lock(&lru->lock);
-	lru->stamp = now >> STAMP_SHIFT;
 	__drain(lru);
+	note_time(lru, now);
 	slot_list_splice_front(&lru->lists, LIST_PARKED, LIST_LRU);
 	spin_unlock(&lru->lock);
 }
@@ -284,7 +298,7 @@ static u32 lru_save_hint(struct tier_policy *p, tier_slot_t slot)
 	spin_lock(&lru->lock);
 	__drain(lru);
 	if (node_linked(&lru->lists, slot_node(&lru->lists, slot)))
-		hint = min(lru->stamp - lru->stamps[tier_from_slot(slot)], AGE_MAX) + 1;
+		hint = min(READ_ONCE(lru->stamp) - lru->stamps[tier_from_slot(slot)], AGE_MAX) + 1;
 	spin_unlock(&lru->lock);
 	return hint;
 }
@@ -309,7 +323,7 @@ static void lru_load_hint(struct tier_policy *p, tier_block_t block, tier_slot_t
 	spin_lock(&lru->lock);
 	if (!node_linked(&lru->lists, node)) {
 		slot_list_append(&lru->lists, LIST_LOADED + age_list(age), node);
-		lru->stamps[tier_from_slot(slot)] = lru->stamp - age;
+		lru->stamps[tier_from_slot(slot)] = READ_ONCE(lru->stamp) - age;
 		lru->loading = true;
 	}
 	spin_unlock(&lru->lock);

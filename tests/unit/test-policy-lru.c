@@ -47,6 +47,25 @@ int main(void)
 	is(harness_evict(&h), 2, "unless they were used");
 	harness_exit(&h);
 
+	/* A hit is as young as its time, though no tick came since what was inserted before it */
+	harness_init(&h, "lru", NR);
+	harness_fill(&h);
+	h.now = 1000;
+	for (i = 0; i < NR; i++)
+		harness_hit(&h, i);
+	h.now = 2000;
+	for (i = 0; i < NR / 2; i++)
+		harness_hit(&h, i);
+	h.p->type->tick(h.p, 3000);
+	for (i = 0, wrong = 0; i < NR; i++)
+		if (h.p->type->save_hint(h.p, tier_to_slot(i)) != 1 + 3000 / 128 - (i < NR / 2 ? 2000 / 128 : 1000 / 128))
+			wrong++;
+	is(wrong, 0, "hits have the age of their time");
+	h.now = 1500;
+	harness_hit(&h, 0);
+	is(h.p->type->save_hint(h.p, tier_to_slot(0)), 1, "time does not go back");
+	harness_exit(&h);
+
 	/* Ages come back in order, over eight orders of magnitude, to one part in eight */
 	harness_init(&h, "lru", NR);
 	h.p->type->tick(h.p, 1ULL << 50);
