@@ -321,7 +321,7 @@ def base_command(kernel, accel, append):
     cpu = "max"
     if accel.startswith("tcg"):
         # What TCG has translated it finds again by virtual address only: with programs at random ones each start of one
-        # is translated anew, and takes three times as long.  Strings are copied piece by piece: not by bytes, then.
+        # is translated anew, and takes three times as long.  String instructions go piece by piece: words, then, not bytes.
         append = f"{tsc_option()} norandmaps {append}"
         cpu = "max,erms=off"
     return ["qemu-system-x86_64", "-accel", accel, "-cpu", cpu, "-machine", "q35,usb=off,hpet=off",
@@ -601,7 +601,6 @@ class Machine:
     def command(self):
         share = "security_model=none,multidevs=remap"
         command = base_command(self.kernel, accelerator(self.kernel), self.append) + [
-            
             # With one processor TCG (of QEMU 7) leaves memory barriers out, as if no other thread looked at the guest's
             # memory: devices do, and sooner or later the guest and a device each wait for the other.  So there may be two.
             "-smp", f"{self.cpus},maxcpus={max(self.cpus, 2)}", "-m", self.mem,
