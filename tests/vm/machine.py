@@ -564,6 +564,7 @@ class Machine:
         self.out = os.path.abspath(out)
         self.dir = os.path.join(self.out, ".vm")
         self.console = os.path.join(self.out, "console.log")
+        self.console_socket = os.path.join(self.dir, "console.sock")
         self.kernel = find_kernel(kernel or default_kernel())
         self.cpus, self.mem, self.append, self.qemu, self.ignore = cpus, mem, append, list(qemu), list(ignore)
         os.makedirs(self.out, exist_ok=True)
@@ -604,7 +605,7 @@ class Machine:
             # With one processor TCG (of QEMU 7) leaves memory barriers out, as if no other thread looked at the guest's
             # memory: devices do, and sooner or later the guest and a device each wait for the other.  So there may be two.
             "-smp", f"{self.cpus},maxcpus={max(self.cpus, 2)}", "-m", self.mem,
-            "-chardev", f"socket,id=console,path={self.console_socket()},server=on,wait=off,telnet=on,"
+            "-chardev", f"socket,id=console,path={self.console_socket},server=on,wait=off,telnet=on,"
                         f"logfile={self.console}",
             "-serial", "chardev:console", "-serial", "stdio",
             "-fsdev", f"local,id=fsroot,path=/,readonly=on,{share}",
@@ -618,14 +619,11 @@ class Machine:
             command += disk.arguments(number)
         return command + self.qemu
 
-    def console_socket(self):
-        return os.path.join(self.dir, "console.sock")
-
     def ask_where(self):
         """Time is up: let the kernel say which tasks wait, and where, what runs, and what its timers and queues do."""
         self.result.console = self.console_lines()
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as s:
-            s.connect(self.console_socket())
+            s.connect(self.console_socket)
             s.settimeout(2)
             for key in b"7wltq":    # a telnet break is the serial line's, and makes it a SysRq
                 s.sendall(b"\xff\xf3")
@@ -716,7 +714,8 @@ class Machine:
         except (OSError, ValueError):
             pass
         result.total = time.time() - start
-        result.console = result.console if result.stuck else self.console_lines()
+        if not result.stuck:
+            result.console = self.console_lines()
         result.trouble = trouble_in(result.console, self.ignore)
         with open(errors) as f:
             result.messages = "".join(l for l in f if "warning: TCG doesn't support" not in l).strip()

@@ -69,8 +69,8 @@ done
 code 16 "create with an impossible name" tier create no/name "$SSD" "$HDD" "$META"
 code 8 "status of another target" tier status ssd
 like "$OUT" "not a tier device" "says so"
-OUT=$(tier status --json t0 | jq -r '.devices[0] | "\(.name) \(.health) \(.mode) \(.wanted_mode) \(.dirty_granules)",
-	"\(.dirty_bytes) \(.sectors) \(.tunables.idle_ms) \(.policy[0].name) \(.counters.read_errors)"' | xargs)
+OUT=$(tier status --json t0 | jq -r '.devices[0] | [.name, .health, .mode, .wanted_mode, .dirty_granules, .dirty_bytes,
+	.sectors, .tunables.idle_ms, .policy[0].name, .counters.read_errors] | join(" ")')
 is "$OUT" "t0 rw writeback writeback 512 2097152 131072 3600000 lru 0" "status as JSON"
 
 # --- messages ---------------------------------------------------------------------------------
